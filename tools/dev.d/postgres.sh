@@ -9,8 +9,7 @@
 #   .dev/postgres/data/       the cluster
 
 POSTGRES_DIR=$IDEM_DEV_DIR/postgres
-CLOCK_VARIABLES=()  # `./dev bench --only days` moves the clock
-POSTGRES_OPTIONS=() # `./dev test` needs no durable commits
+CLOCK_VARIABLES=() # `./dev bench --only days` moves the clock
 
 # The prefix of commands that run as the owner of the cluster.
 if ((EUID == 0)); then
@@ -86,7 +85,7 @@ start_postgres() {
   # and separate relays, as tests run them.
   launch postgres "${AS_POSTGRES[@]}" env ${CLOCK_VARIABLES[@]+"${CLOCK_VARIABLES[@]}"} "$(postgres_program)/bin/postgres" -D "$POSTGRES_DIR/data" \
     -p "$(port_of postgres)" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-    -c max_connections=800 -c timezone=UTC ${POSTGRES_TLS[@]+"${POSTGRES_TLS[@]}"} ${POSTGRES_OPTIONS[@]+"${POSTGRES_OPTIONS[@]}"} \
+    -c max_connections=800 -c timezone=UTC ${POSTGRES_TLS[@]+"${POSTGRES_TLS[@]}"} \
     -c shared_preload_libraries=pg_stat_statements -c pg_stat_statements.track=none # `./dev bench --only growth` counts
 }
 

@@ -5,9 +5,6 @@ command_test() { # [cargo-test-arguments...]
   require_for postgres kafka
   offer_libfaketime
   build_programs
-  # A killed server keeps what it wrote, and no test cuts the power. Each commit, and each of the tests' databases, is several times faster.
-  # shellcheck disable=SC2034 # start_postgres uses it
-  POSTGRES_OPTIONS=(-c fsync=off)
   with_parts postgres kafka -- run_tests "$@"
 }
 

@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use envelope::{Caller, ClientId};
 use idempotency::{CommandError, Fingerprint, FingerprintInput, Key, KeyPolicy, KeyScope, KeyedRequest};
-use idempotency::{Limits, Operation, Outcome, Retention, StoredResponse, canonicalise, execute};
+use idempotency::{Operation, Outcome, Retention, StoredResponse, canonicalise, execute};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!();
 diesel::table! { ticket (id) { id -> Uuid, seat -> Text } }
@@ -23,7 +23,7 @@ struct Sale {
 async fn sell(database: web::Data<Database>, http: HttpRequest, body: web::Bytes) -> Result<HttpResponse> {
     let key = http.headers().get("Idempotency-Key").map_or(&b""[..], |value| value.as_bytes());
     let key = Key::parse(key, KeyPolicy::Uuid).map_err(ErrorBadRequest)?;
-    let canonical = canonicalise(&body, Limits::default()).map_err(ErrorBadRequest)?;
+    let canonical = canonicalise(&body).map_err(ErrorBadRequest)?;
     let sale: Sale = serde_json::from_slice(&body).map_err(ErrorBadRequest)?;
     // In your service, tenant and client come from the token.
     let caller = Caller { tenant: "theatre".parse().map_err(ErrorBadRequest)?, client: ClientId::system() };

@@ -6,7 +6,7 @@ use contracts::events::{
     StockRejected, StockReleased, StockReserved, StockShipped,
 };
 use database::Tx;
-use envelope::Message;
+use envelope::{Event, Message};
 use inbox::{Consumer, HandlerError, LockKeys, no_locks};
 
 use crate::domain::{Cause, Input};
@@ -15,56 +15,32 @@ use crate::transitions;
 
 /// The consumer `orders`: for each event type, the rows that its handler needs locked, and the handler.
 pub(crate) fn consumer() -> Consumer {
-    Consumer::of("orders")
-        .locking(lock_orders)
-        .on::<StockReserved>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::StockReserved).await,
-        )
-        .on::<StockRejected>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::StockRejected).await,
-        )
-        .on::<StockShipped>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::StockShipped).await,
-        )
-        .on::<StockReleased>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::StockReleased).await,
-        )
+    let consumer = Consumer::of("orders").locking(lock_orders);
+    let consumer = on(consumer, |event: &StockReserved| Some(event.order), Input::StockReserved);
+    let consumer = on(consumer, |event: &StockRejected| Some(event.order), Input::StockRejected);
+    let consumer = on(consumer, |event: &StockShipped| Some(event.order), Input::StockShipped);
+    let consumer = on(consumer, |event: &StockReleased| Some(event.order), Input::StockReleased);
+    let consumer = on(consumer, |event: &PaymentDeclined| event.order, Input::PaymentDeclined);
+    let consumer = on(consumer, |event: &PaymentCancelled| event.order, Input::PaymentCancelled);
+    let consumer = on(consumer, |event: &PaymentRefunded| event.order, Input::PaymentRefunded);
+    let consumer = on(consumer, |event: &PaymentRefundFailed| event.order, Input::PaymentRefundFailed);
+    consumer
         .on::<PaymentCaptured>(|m| order(m.order), apply_capture)
-        .on::<PaymentDeclined>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::PaymentDeclined).await,
-        )
-        .on::<PaymentCancelled>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::PaymentCancelled).await,
-        )
-        .on::<PaymentRefunded>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::PaymentRefunded).await,
-        )
-        .on::<PaymentRefundFailed>(
-            |m| order(m.order),
-            async |tx, m| apply(tx, m, m.order, Input::PaymentRefundFailed).await,
-        )
         .newest::<ItemChanged>(no_locks, async |tx, m| {
             transitions::update_catalogue(tx, m.tenant(), &m.data).await
         })
 }
 
-/// Applies an event to its order. Ignores an event about a payment that belongs to no order.
-async fn apply<E>(
-    tx: &mut Tx,
-    message: &Message<E>,
-    order: impl Into<Option<OrderId>>,
-    input: Input,
-) -> Result<(), HandlerError> {
-    let Some(order) = order.into() else { return Ok(()) };
-    transitions::apply(tx, message.tenant(), order, input, &Cause::message(&message.envelope)).await?;
-    Ok(())
+/// Applies each event of this type to its order. Ignores an event about a payment that belongs to no order.
+fn on<E: Event>(consumer: Consumer, order_of: fn(&E) -> Option<OrderId>, input: Input) -> Consumer {
+    consumer.on::<E>(
+        move |m| order(order_of(&m.data)),
+        async move |tx, m| {
+            let Some(order) = order_of(&m.data) else { return Ok(()) };
+            transitions::apply(tx, m.tenant(), order, input, &Cause::message(&m.envelope)).await?;
+            Ok(())
+        },
+    )
 }
 
 /// Applies a capture to its order. Ignores the capture of a payment that belongs to no order.
@@ -76,8 +52,8 @@ async fn apply_capture(tx: &mut Tx, message: &Message<PaymentCaptured>) -> Resul
 /// The kind of row that the handlers need locked.
 const ORDER: &str = "order";
 
-fn order(id: impl Into<Option<OrderId>>) -> LockKeys {
-    LockKeys::of(ORDER, id.into().map(OrderId::uuid))
+fn order(id: Option<OrderId>) -> LockKeys {
+    LockKeys::of(ORDER, id.map(OrderId::uuid))
 }
 
 /// Locks every order that the batch concerns, before the first handler runs.

@@ -68,7 +68,7 @@ pub(crate) fn place(
     let order = orders::insert(tx, OrderId::generate(), new)?;
     count_reached(tx, Status::Pending);
     outbox::append(tx, tenant, order.sequence, &OrderPlaced { order: order.id(), lines, total })?;
-    timeline::add_change(tx, &order, EntryKind::OrderPlaced, cause)?;
+    timeline::add(tx, &order, EntryKind::OrderPlaced, cause, order.updated_at)?;
     Ok(order)
 }
 
@@ -115,7 +115,7 @@ fn apply_to_locked(
     match decide(&order.state()?, input).map_err(TransitionError::Conflict)? {
         Decision::NoChange => {
             if let Some(received) = received {
-                timeline::add_without_change(tx, &order, received, cause)?;
+                timeline::add(tx, &order, received, cause, order.at())?;
             }
             Ok(order)
         }
@@ -125,9 +125,9 @@ fn apply_to_locked(
             count_reached(tx, state.status());
             announce(tx, &order, announcement)?;
             if let Some(received) = received {
-                timeline::add_change(tx, &order, received, cause)?;
+                timeline::add(tx, &order, received, cause, order.at())?;
             }
-            timeline::add_change(tx, &order, EntryKind::of_announcement(announcement), cause)?;
+            timeline::add(tx, &order, EntryKind::of_announcement(announcement), cause, order.at())?;
             log_moved(&order, &state);
             Ok(order)
         }

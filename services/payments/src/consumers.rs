@@ -7,11 +7,10 @@ use contracts::events::{OrderCancelled, OrderConfirmed, OrderPlaced, PaymentRequ
 use contracts::{Money, OrderId, PaymentId};
 use database::Tx;
 use envelope::{Caller, Message};
-use futures_util::try_join;
 use inbox::{Consumer, HandlerError, LockKeys};
 
 use crate::processor::CallPolicy;
-use crate::store::payments::{NewPayment, PaymentOfOrder, PaymentRow};
+use crate::store::payments::{NewPayment, PaymentRow};
 use crate::transitions::{accept_charge, cancel_payment, confirm_order, lock_payment_of_order};
 
 /// Builds the consumer `payments`. `policy` says how their charges and refunds are requested.
@@ -19,15 +18,12 @@ pub(crate) fn consumer(policy: CallPolicy) -> Consumer {
     let for_cancellation = policy.clone();
     Consumer::of("payments")
         .locking(lock_payments)
-        .on::<PaymentRequested>(
-            |m| payment_of_order(m.order).and(LockKeys::of(PAYMENT, [m.payment.uuid()])),
-            async move |tx, m| charge(tx, &policy, m).await,
-        )
+        .on::<PaymentRequested>(|m| payment_of(m.order), async move |tx, m| charge(tx, &policy, m).await)
         .on::<OrderCancelled>(
-            |m| payment_of_order(m.order),
+            |m| payment_of(m.order),
             async move |tx, m| cancel(tx, &for_cancellation, m).await,
         )
-        .on::<OrderConfirmed>(|m| payment_of_order(m.order), async move |tx, m| confirm(tx, m).await)
+        .on::<OrderConfirmed>(|m| payment_of(m.order), async move |tx, m| confirm(tx, m).await)
         .ignoring::<OrderPlaced>()
 }
 
@@ -41,6 +37,10 @@ pub async fn charge(
         .ok_or_else(|| HandlerError::Refused("expires_at is not RFC 3339".to_owned()))?;
     if !(1..=Money::MAX).contains(&requested.amount.amount) {
         return Err(HandlerError::Refused(format!("{} cannot be charged", requested.amount)));
+    }
+    if requested.payment != PaymentId::of(requested.order) {
+        let (order, payment) = (requested.order, requested.payment);
+        return Err(HandlerError::Refused(format!("payment {payment} is not the one of order {order}")));
     }
     let new = NewPayment {
         id: requested.payment,
@@ -57,10 +57,10 @@ pub async fn charge(
     }
     let known = lock_payment_of_order(tx, requested.tenant(), requested.order).await?;
     match known {
-        Some(known) if known.id() == requested.payment && known.amount()? == requested.amount => Ok(()),
+        Some(known) if known.amount()? == requested.amount => Ok(()),
         _ => Err(HandlerError::Refused(format!(
-            "order {} and payment {} do not belong together: one of them is stored with another",
-            requested.order, requested.payment
+            "the payment of order {} is stored with another amount than {}",
+            requested.order, requested.amount
         ))),
     }
 }
@@ -90,18 +90,14 @@ pub async fn confirm(tx: &mut Tx, confirmed: &Message<OrderConfirmed>) -> Result
     Ok(confirm_order(tx, &payment, order).await?)
 }
 
-/// The kinds of rows that the handlers need locked: a payment, by its own id and by its order's.
+/// The kind of row that the handlers need locked.
 const PAYMENT: &str = "payment";
-const PAYMENT_OF_ORDER: &str = "payment of order";
 
-fn payment_of_order(order: OrderId) -> LockKeys {
-    LockKeys::of(PAYMENT_OF_ORDER, [order.uuid()])
+fn payment_of(order: OrderId) -> LockKeys {
+    LockKeys::of(PAYMENT, [PaymentId::of(order).uuid()])
 }
 
 /// Locks every payment that the batch may change, before the first handler runs.
 async fn lock_payments(tx: &Tx, keys: &mut LockKeys) -> Result<(), HandlerError> {
-    let of_orders = tx.lock_all::<PaymentOfOrder>(keys.take(PAYMENT_OF_ORDER).into_iter().map(OrderId::from));
-    let payments = tx.lock_all::<PaymentRow>(keys.take(PAYMENT).into_iter().map(PaymentId::from));
-    try_join!(of_orders, payments)?; // in this order, in one round trip
-    Ok(())
+    Ok(tx.lock_all::<PaymentRow>(keys.take(PAYMENT).into_iter().map(PaymentId::from)).await?)
 }

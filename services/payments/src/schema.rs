@@ -1,7 +1,5 @@
 //! The tables of `migrations/payments` for diesel.
 
-use diesel::sql_types::{Nullable, Timestamptz};
-
 diesel::table! {
     payment (id) {
         id -> Uuid,
@@ -134,8 +132,3 @@ diesel::joinable!(processor_call -> payment (payment_id));
 diesel::joinable!(refund -> payment (payment_id));
 diesel::allow_tables_to_appear_in_same_query!(processor_call, payment, refund);
 diesel::allow_tables_to_appear_in_same_query!(ledger_transaction, ledger_mark);
-
-diesel::define_sql_function! {
-    /// Returns the first argument that is not null.
-    fn coalesce(first: Nullable<Timestamptz>, second: Timestamptz) -> Timestamptz;
-}

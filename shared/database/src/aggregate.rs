@@ -161,12 +161,13 @@ type Known<A> = BTreeMap<<A as Aggregate>::Key, Option<Locked<A>>>;
 
 /// The aggregates of all types that a transaction has asked for, and the transaction's time. Boxed, because most
 /// transactions have none, and futures contain several of them.
-#[derive(Default, Clone)]
+#[derive(Default)]
 pub(crate) struct Aggregates(Option<Box<Contents>>);
 
-#[derive(Default, Clone)]
+#[derive(Default)]
 struct Contents {
-    known: HashMap<TypeId, Box<dyn AnyKnown>>,
+    /// The [`Known`] of each type.
+    known: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
     now: Option<DateTime<Utc>>,
 }
 
@@ -175,37 +176,16 @@ impl Aggregates {
         &mut self.0.get_or_insert_default().now
     }
 
+    /// Forgets the aggregates and keeps the time. The next [`Tx::lock`] reads the row again.
+    pub(crate) fn forget(&mut self) {
+        if let Some(contents) = &mut self.0 {
+            contents.known.clear();
+        }
+    }
+
     fn of<A: Aggregate>(&mut self) -> &mut Known<A> {
-        let known: &mut dyn Any = self
-            .0
-            .get_or_insert_default()
-            .known
-            .entry(TypeId::of::<A>())
-            .or_insert_with(|| Box::new(Known::<A>::new()))
-            .as_mut()
-            .as_any_mut();
+        let contents = self.0.get_or_insert_default();
+        let known = contents.known.entry(TypeId::of::<A>()).or_insert_with(|| Box::new(Known::<A>::new()));
         known.downcast_mut().unwrap_or_else(|| unreachable!("the entry of a type has this type"))
-    }
-}
-
-/// A [`Known`] of any type.
-trait AnyKnown: Send + Sync {
-    fn as_any_mut(&mut self) -> &mut dyn Any;
-    fn boxed_clone(&self) -> Box<dyn AnyKnown>;
-}
-
-impl<K: Clone + Send + Sync + 'static> AnyKnown for K {
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn boxed_clone(&self) -> Box<dyn AnyKnown> {
-        Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn AnyKnown> {
-    fn clone(&self) -> Self {
-        (**self).boxed_clone()
     }
 }

@@ -1,10 +1,11 @@
 //! `Rows`: any number of given rows in a `FROM` clause. Its SQL text has two forms only, so its statement stays prepared.
+//! `WithRows`: a statement around them.
 
 use std::marker::PhantomData;
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
-use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{Array, HasSqlType};
 
@@ -76,6 +77,40 @@ impl QueryFragment<Pg> for Rows {
         out.push_sql(")");
         Ok(())
     }
+}
+
+/// A statement of text, then [`Rows`] under the alias `given`, then text. Its result rows have the SQL type `ST`.
+#[must_use]
+pub struct WithRows<ST> {
+    before: &'static str,
+    rows: Rows,
+    after: &'static str,
+    result: PhantomData<fn() -> ST>,
+}
+
+impl<ST> WithRows<ST> {
+    /// Builds the statement.
+    pub fn new(before: &'static str, rows: Rows, after: &'static str) -> Self {
+        Self { before, rows, after, result: PhantomData }
+    }
+}
+
+impl<ST> QueryFragment<Pg> for WithRows<ST> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(self.before);
+        self.rows.walk_ast(out.reborrow())?;
+        out.push_sql(self.after);
+        Ok(())
+    }
+}
+
+impl<ST> QueryId for WithRows<ST> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<ST> Query for WithRows<ST> {
+    type SqlType = ST;
 }
 
 /// Writes a comma-separated list.

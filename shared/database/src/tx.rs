@@ -126,7 +126,7 @@ impl Tx {
         self.savepoints += 1;
         let name = format!("savepoint_{}", self.savepoints);
         self.control(&format!("SAVEPOINT {name}")).await?;
-        let (aggregates, hooks) = (self.aggregates().clone(), self.pending_writes.hooks.len());
+        let hooks = self.pending_writes.hooks.len();
 
         let result = match work(self).await {
             Ok(_) if self.is_poisoned() => Err(Error::Poisoned.into()),
@@ -135,7 +135,7 @@ impl Tx {
         if result.is_err() {
             self.control(&format!("ROLLBACK TO SAVEPOINT {name}")).await?;
             self.connection.forget_failure();
-            *self.aggregates() = aggregates;
+            self.aggregates().forget(); // `flush` has written the changes from before, and their locks remain
             self.pending_writes.rows.clear();
             self.pending_writes.hooks.truncate(hooks);
         }

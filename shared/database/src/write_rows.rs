@@ -5,8 +5,7 @@ use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::query_source::QuerySource;
 use diesel::serialize::ToSql;
-use diesel::sql_types::is_nullable::NotNull;
-use diesel::sql_types::{HasSqlType, Nullable, SqlType};
+use diesel::sql_types::HasSqlType;
 use diesel::{Column, QueryResult, Table};
 
 use crate::Rows;
@@ -37,11 +36,10 @@ pub struct WriteRows<T: QuerySource, R, Kind> {
     kind: Kind,
 }
 
-/// A column of the table: given values, an expression, or given values with an expression as their default.
+/// A column of the table: given values, or the same expression for all rows.
 struct Target {
     name: &'static str,
-    given: bool,
-    otherwise: Option<Box<dyn QueryFragment<Pg> + Send + Sync>>,
+    expression: Option<Box<dyn QueryFragment<Pg> + Send + Sync>>,
 }
 
 impl<T, R> InsertRows<T, R>
@@ -99,21 +97,7 @@ where
         Pg: HasSqlType<C::SqlType>,
     {
         self.given = self.given.column::<C::SqlType, V>(C::NAME, self.rows.iter_mut().map(value));
-        self.columns.push(Target { name: C::NAME, given: true, otherwise: None });
-        self
-    }
-
-    /// The next column; a row without a value gets the expression `otherwise`.
-    pub fn column_or<C, V, E>(mut self, _: C, value: impl FnMut(&mut R) -> Option<V>, otherwise: E) -> Self
-    where
-        C: Column<Table = T, SqlType: SqlType<IsNull = NotNull> + Send + Sync + 'static>,
-        Option<V>: ToSql<Nullable<C::SqlType>, Pg> + Send + Sync + 'static,
-        Pg: HasSqlType<C::SqlType>,
-        E: Expression<SqlType = C::SqlType> + QueryFragment<Pg> + Send + Sync + 'static,
-    {
-        let values = self.rows.iter_mut().map(value);
-        self.given = self.given.column::<Nullable<C::SqlType>, Option<V>>(C::NAME, values);
-        self.columns.push(Target { name: C::NAME, given: true, otherwise: Some(Box::new(otherwise)) });
+        self.columns.push(Target { name: C::NAME, expression: None });
         self
     }
 
@@ -123,24 +107,16 @@ where
         C: Column<Table = T>,
         E: Expression<SqlType = C::SqlType> + QueryFragment<Pg> + Send + Sync + 'static,
     {
-        self.columns.push(Target { name: C::NAME, given: false, otherwise: Some(Box::new(expression)) });
+        self.columns.push(Target { name: C::NAME, expression: Some(Box::new(expression)) });
         self
     }
 }
 
 impl QueryFragment<Pg> for Target {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        match &self.otherwise {
+        match &self.expression {
             None => push_given(self.name, &mut out),
-            Some(expression) if !self.given => expression.walk_ast(out),
-            Some(otherwise) => {
-                out.push_sql("coalesce(");
-                push_given(self.name, &mut out)?;
-                out.push_sql(", ");
-                otherwise.walk_ast(out.reborrow())?;
-                out.push_sql(")");
-                Ok(())
-            }
+            Some(expression) => expression.walk_ast(out),
         }
     }
 }

@@ -12,7 +12,7 @@ mod routes;
 mod settings;
 
 pub use auth::{Authenticator, JwksError, JwksSource, Principal};
-pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Phased, Reply, not_null};
+pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Reply, not_null};
 pub use conditional::{IfNoneMatch, Precondition, entity_tag};
 pub use http::{CorsOrigins, RawBody, RequestSpan, Segment, head_as_get, request_span, response_headers};
 pub use limits::{Limits, RateLimit, check_signature};
@@ -21,8 +21,6 @@ pub use openapi::{
     Accepted, IdempotencyKey, InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, Text,
     problem_responses, with_problems,
 };
-pub use problems::{
-    CardNumbers, Problem, ProblemBody, ProblemType, ValidationError, ValidationErrors, problem_types,
-};
+pub use problems::{CardNumbers, Problem, ProblemType, ValidationError, ValidationErrors, problem_types};
 pub use routes::{AcceptedOperation, docs, idempotency_keys, operations, unmatched};
 pub use settings::{Edge, EdgeSettings};

@@ -21,8 +21,6 @@ pub struct EdgeSettings {
     pub replay_cache: u64,
     /// Which keys are accepted.
     pub key_policy: KeyPolicy,
-    /// Refuses a key on a command that takes none. Otherwise the key is ignored.
-    pub strict: bool,
     /// Refuses a PUT without `If-Match` and `If-None-Match`.
     pub preconditions_required: bool,
     /// The largest body, in bytes.
@@ -51,7 +49,6 @@ impl Default for EdgeSettings {
             retention: Retention::default(),
             replay_cache: 16 << 20,
             key_policy: KeyPolicy::Uuid,
-            strict: false,
             preconditions_required: false,
             body_limit: 32 * 1024,
             body_deadline: Duration::from_secs(10),

@@ -67,12 +67,19 @@ impl std::error::Error for EnvelopeError {}
 const NOT_A_SOURCE: EnvelopeError =
     EnvelopeError { header: header::SOURCE, problem: "is not a service's name" };
 
-/// W3C trace context, version 00: four groups of lower-case hexadecimal digits.
-fn is_traceparent(text: &str) -> bool {
-    let groups: Vec<&str> = text.split('-').collect();
-    let hexadecimal = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-    groups.iter().map(|group| group.len()).eq([2, 32, 16, 2])
-        && groups.iter().all(|group| group.bytes().all(hexadecimal))
+/// Accepts `00-<32 hex>-<16 hex>-<2 hex>` with both ids non-zero. Source: W3C Trace Context.
+pub fn is_traceparent(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let hex = |part: &str, length| {
+        part.len() == length && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    };
+    let [version, trace, parent, flags] = parts[..] else { return false };
+    version == "00"
+        && hex(trace, 32)
+        && hex(parent, 16)
+        && hex(flags, 2)
+        && trace.bytes().any(|b| b != b'0')
+        && parent.bytes().any(|b| b != b'0')
 }
 
 impl Envelope {
@@ -134,6 +141,21 @@ impl Envelope {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_traceparent_of_version_00_with_two_ids_is_valid() {
+        assert!(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+        for bad in [
+            "",
+            "x",
+            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+        ] {
+            assert!(!is_traceparent(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn an_envelope_with_a_missing_or_broken_header_names_the_header() {

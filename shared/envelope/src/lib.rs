@@ -9,7 +9,7 @@ mod path_segment;
 mod time;
 mod topics;
 
-pub use envelope::{Envelope, EnvelopeError, header};
+pub use envelope::{Envelope, EnvelopeError, header, is_traceparent};
 pub use event::{Event, Message, Stream};
 pub use ids::{EventId, OperationId};
 pub use names::{Caller, ClientId, InvalidName, TenantId, is_name};

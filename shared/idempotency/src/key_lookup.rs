@@ -6,10 +6,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use database::{Error, Result, Rows, Tx, UnitOfWork};
-use diesel::pg::Pg;
-use diesel::prelude::*;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use database::{Error, Result, Rows, Tx, UnitOfWork, WithRows};
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Jsonb, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use futures_util::future::try_join;
@@ -32,7 +29,7 @@ pub(crate) struct KeyLookup {
 /// Completed records are in memory from then on.
 pub(crate) async fn look_up_keys(tx: &Tx, requests: &[&KeyedRequest]) -> Result<Vec<KeyLookup>> {
     let intake = tx.attached::<ReplayCache>().intake();
-    let (lock, find) = (LockKeys::new(requests), FindRecords::new(requests));
+    let (lock, find) = (lock_keys(requests), find_records(requests));
     let (mut first, mut second) = (tx, tx);
     let (lock, find) =
         (lock.load::<(i32, bool, _)>(&mut first), find.load::<(i32, StoredRecord)>(&mut second));
@@ -49,99 +46,60 @@ pub(crate) async fn look_up_key(tx: &Tx, request: &KeyedRequest) -> Result<KeyLo
     lookup.ok_or(Error::Query(diesel::result::Error::NotFound))
 }
 
-/// Tries the advisory lock of each key.
-struct LockKeys(Rows);
-
-impl LockKeys {
-    fn new(requests: &[&KeyedRequest]) -> Self {
-        let rows = Rows::default()
-            .column::<Integer, _>("request", (0..).take(requests.len()))
-            .column::<BigInt, _>("lock", requests.iter().map(|request| request.lock_number()));
-        Self(rows)
-    }
+/// Builds the statement that tries the advisory lock of each key.
+fn lock_keys(requests: &[&KeyedRequest]) -> WithRows<(Integer, Bool, Timestamptz)> {
+    let rows = Rows::default()
+        .column::<Integer, _>("request", (0..).take(requests.len()))
+        .column::<BigInt, _>("lock", requests.iter().map(|request| request.lock_number()));
+    WithRows::new(
+        "SELECT request, pg_try_advisory_xact_lock(lock), clock_timestamp() FROM ",
+        rows,
+        " ORDER BY request",
+    )
 }
 
-impl QueryFragment<Pg> for LockKeys {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("SELECT request, pg_try_advisory_xact_lock(lock), clock_timestamp() FROM ");
-        self.0.walk_ast(out.reborrow())?;
-        out.push_sql(" ORDER BY request");
-        Ok(())
-    }
-}
+/// The SQL types of a [`StoredRecord`].
+type RecordColumns = (
+    SqlUuid,
+    Binary,
+    Integer,
+    Text,
+    Timestamptz,
+    Nullable<Timestamptz>,
+    Nullable<Bool>,
+    (Nullable<Integer>, Nullable<Jsonb>, Nullable<Binary>),
+);
 
-impl QueryId for LockKeys {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl Query for LockKeys {
-    type SqlType = (Integer, Bool, Timestamptz);
-}
-
-/// Reads the record of each key, or its tombstone, from one snapshot. With two, it could miss a record that moves between.
-/// Each `LIMIT` forces one step through an index for each key; a plain join depends on the planner's statistics, and a plan
-/// that was made on empty tables reads a whole index. The outer `LIMIT` ends a lookup that has found its record.
-struct FindRecords(Rows);
-
-impl FindRecords {
-    fn new(requests: &[&KeyedRequest]) -> Self {
-        let texts =
-            |part: fn(&KeyedRequest) -> &str| requests.iter().map(move |request| part(request).to_owned());
-        let rows = Rows::default()
-            .column::<Integer, _>("request", (0..).take(requests.len()))
-            .column::<Text, _>("tenant_id", texts(|request| request.scope.caller.tenant.as_str()))
-            .column::<Text, _>("client_id", texts(|request| request.scope.caller.client.as_str()))
-            .column::<Text, _>("method", texts(|request| &request.scope.method))
-            .column::<Text, _>("route", texts(|request| &request.scope.route))
-            .column::<Text, _>("key", texts(|request| request.key.as_str()))
-            .column::<SqlUuid, _>("key_digest", requests.iter().map(|request| request.key_digest()));
-        Self(rows)
-    }
-}
-
-impl QueryFragment<Pg> for FindRecords {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("SELECT given.request, stored.*, response.* FROM ");
-        self.0.walk_ast(out.reborrow())?;
-        out.push_sql(
-            " CROSS JOIN LATERAL (
-                (SELECT operation_id, fingerprint, fingerprint_version, state, status, created_at, expires_at,
-                        expires_at <= clock_timestamp() FROM idempotency_record record
-                  WHERE record.tenant_id = given.tenant_id AND record.client_id = given.client_id
-                    AND record.method = given.method AND record.route = given.route AND record.key = given.key LIMIT 1)
-                UNION ALL
-                (SELECT operation_id, ''::bytea, 0, 'expired', status, created_at, expires_at, true
-                   FROM idempotency_tombstone tombstone WHERE tombstone.key_digest = given.key_digest AND tombstone.method = given.method
-                    AND tombstone.route = given.route AND tombstone_until > clock_timestamp() LIMIT 1)
-                LIMIT 1
-            ) stored
-            LEFT JOIN LATERAL (SELECT headers, body FROM idempotency_snapshot
-                                WHERE operation_id = stored.operation_id LIMIT 1) response ON true",
-        );
-        Ok(())
-    }
-}
-
-impl QueryId for FindRecords {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl Query for FindRecords {
-    type SqlType = (
-        Integer,
-        (
-            SqlUuid,
-            Binary,
-            Integer,
-            Text,
-            Nullable<Integer>,
-            Timestamptz,
-            Nullable<Timestamptz>,
-            Nullable<Bool>,
-            Nullable<Jsonb>,
-            Nullable<Binary>,
-        ),
-    );
+/// Builds the statement that reads the record of each key, or its tombstone, from one snapshot. With two, it could miss a
+/// record that moves between. Each `LIMIT` forces one step through an index for each key; a plain join depends on the
+/// planner's statistics, and a plan that was made on empty tables reads a whole index. The outer `LIMIT` ends a lookup
+/// that has found its record.
+fn find_records(requests: &[&KeyedRequest]) -> WithRows<(Integer, RecordColumns)> {
+    let texts =
+        |part: fn(&KeyedRequest) -> &str| requests.iter().map(move |request| part(request).to_owned());
+    let rows = Rows::default()
+        .column::<Integer, _>("request", (0..).take(requests.len()))
+        .column::<Text, _>("tenant_id", texts(|request| request.scope.caller.tenant.as_str()))
+        .column::<Text, _>("client_id", texts(|request| request.scope.caller.client.as_str()))
+        .column::<Text, _>("method", texts(|request| &request.scope.method))
+        .column::<Text, _>("route", texts(|request| &request.scope.route))
+        .column::<Text, _>("key", texts(|request| request.key.as_str()))
+        .column::<SqlUuid, _>("key_digest", requests.iter().map(|request| request.key_digest()));
+    WithRows::new(
+        "SELECT given.request, stored.*, response.* FROM ",
+        rows,
+        " CROSS JOIN LATERAL (
+            (SELECT operation_id, fingerprint, fingerprint_version, state, created_at, expires_at,
+                    expires_at <= clock_timestamp(), status FROM idempotency_record record
+              WHERE record.tenant_id = given.tenant_id AND record.client_id = given.client_id
+                AND record.method = given.method AND record.route = given.route AND record.key = given.key LIMIT 1)
+            UNION ALL
+            (SELECT operation_id, ''::bytea, 0, 'expired', created_at, expires_at, true, status
+               FROM idempotency_tombstone tombstone WHERE tombstone.key_digest = given.key_digest AND tombstone.method = given.method
+                AND tombstone.route = given.route AND tombstone_until > clock_timestamp() LIMIT 1)
+            LIMIT 1
+        ) stored
+        LEFT JOIN LATERAL (SELECT headers, body FROM idempotency_snapshot
+                            WHERE operation_id = stored.operation_id LIMIT 1) response ON true",
+    )
 }

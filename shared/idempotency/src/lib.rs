@@ -17,7 +17,7 @@ mod release;
 mod replay_cache;
 mod stored_response;
 
-pub use canonical::{JsonError, JsonErrorKind, Limits, canonicalise};
+pub use canonical::{JsonError, JsonErrorKind, canonicalise};
 pub use erasure::{ResponsesOf, drop_tombstones, erase_expired_keys, erase_operations, expire_responses};
 pub use execute::{execute, execute_natural};
 pub use fingerprint::{Fingerprint, FingerprintInput};

@@ -8,15 +8,16 @@ use std::mem::take;
 use chrono::{DateTime, Utc};
 use database::functions::{clock_timestamp, from_now};
 use database::{Buffered, InsertRows, Result, Write};
-use diesel::backend::Backend;
 use diesel::prelude::*;
 use diesel::result::Error::DeserializationError;
 use diesel::sql_types::Text;
 use envelope::OperationId;
+use serde::Serialize;
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 
+use crate::stored_response::ResponseColumns;
 use crate::{KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 diesel::table! {
@@ -49,8 +50,9 @@ diesel::table! {
 diesel::allow_tables_to_appear_in_same_query!(idempotency_record, idempotency_snapshot);
 
 /// The state of a record. The table in `phased/mod.rs` lists the transitions. In the table and in JSON: in snake case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, Serialize)]
 #[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum RecordState {
     /// A phased command was accepted and has no response yet.
     Started,
@@ -79,7 +81,7 @@ impl RecordState {
 database::stored_as_text!(RecordState);
 
 /// A record as it was read, with its response if that has not been erased. A tombstone is read as an expired record.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Queryable)]
 pub(crate) struct StoredRecord {
     operation_id: Uuid,
     fingerprint: Vec<u8>,
@@ -88,43 +90,8 @@ pub(crate) struct StoredRecord {
     created_at: DateTime<Utc>,
     expires_at: Option<DateTime<Utc>>,
     is_expired: Option<bool>,
+    #[diesel(deserialize_as = ResponseColumns)]
     pub(crate) response: Option<StoredResponse>,
-}
-
-/// The columns of a [`StoredRecord`].
-#[derive(Queryable)]
-pub(crate) struct RecordRow {
-    operation_id: Uuid,
-    fingerprint: Vec<u8>,
-    fingerprint_version: i32,
-    state: RecordState,
-    status: Option<i32>,
-    created_at: DateTime<Utc>,
-    expires_at: Option<DateTime<Utc>>,
-    is_expired: Option<bool>,
-    headers: Option<Value>,
-    body: Option<Vec<u8>>,
-}
-
-impl<ST, DB: Backend> Queryable<ST, DB> for StoredRecord
-where
-    RecordRow: Queryable<ST, DB>,
-{
-    type Row = <RecordRow as Queryable<ST, DB>>::Row;
-
-    fn build(row: Self::Row) -> diesel::deserialize::Result<Self> {
-        let row = RecordRow::build(row)?;
-        Ok(Self {
-            operation_id: row.operation_id,
-            fingerprint: row.fingerprint,
-            fingerprint_version: row.fingerprint_version,
-            state: row.state,
-            created_at: row.created_at,
-            expires_at: row.expires_at,
-            is_expired: row.is_expired,
-            response: StoredResponse::from_columns((row.status, row.headers, row.body))?,
-        })
-    }
 }
 
 impl StoredRecord {

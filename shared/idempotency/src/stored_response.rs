@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use database::Result;
+use diesel::Queryable;
 use diesel::result::Error::DeserializationError;
 use serde_json::Value;
 
@@ -17,21 +18,23 @@ pub struct StoredResponse {
 }
 
 /// Status, headers and body as columns; NULL where no response is stored, or where it has been erased.
-pub(crate) type ResponseColumns = (Option<i32>, Option<Value>, Option<Vec<u8>>);
+#[derive(Queryable)]
+pub(crate) struct ResponseColumns(Option<i32>, Option<Value>, Option<Vec<u8>>);
 
-impl StoredResponse {
-    /// Reads the columns; `None` if one of them is NULL.
-    ///
-    /// # Errors
-    /// A status or headers that this program did not write.
-    pub(crate) fn from_columns(columns: ResponseColumns) -> Result<Option<Self>> {
-        let (Some(status), Some(headers), Some(body)) = columns else { return Ok(None) };
+impl TryFrom<ResponseColumns> for Option<StoredResponse> {
+    type Error = database::Error;
+
+    /// Returns `None` if a column is NULL. Fails on a status or headers that this program did not write.
+    fn try_from(columns: ResponseColumns) -> Result<Self> {
+        let ResponseColumns(Some(status), Some(headers), Some(body)) = columns else { return Ok(None) };
         let status = u16::try_from(status).map_err(|error| DeserializationError(Box::new(error)))?;
         let headers =
             serde_json::from_value(headers).map_err(|error| DeserializationError(Box::new(error)))?;
-        Ok(Some(Self { status, headers, body }))
+        Ok(Some(StoredResponse { status, headers, body }))
     }
+}
 
+impl StoredResponse {
     /// The headers as ordered pairs of name and value, because a header may occur twice.
     pub(crate) fn headers_as_json(&self) -> Value {
         self.headers.iter().map(|(name, value)| Value::from_iter([name.as_str(), value])).collect()

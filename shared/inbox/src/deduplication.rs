@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::mem::take;
 
-use database::{Buffered, InsertRows, Rows, Tx, UnitOfWork, Write};
+use database::{Buffered, InsertRows, Rows, Tx, UnitOfWork, WithRows, Write};
 use diesel::dsl::now;
 use diesel::prelude::*;
 use diesel::sql_types::{Text, Timestamptz, Uuid as SqlUuid};
@@ -16,7 +16,6 @@ use uuid::Uuid;
 
 use crate::HandlerError;
 use crate::message::InboxEntry;
-use crate::statement::WithRows;
 
 diesel::table! {
     inbox_message (consumer, message_id) {
@@ -117,7 +116,7 @@ pub(crate) async fn refuse_second_history(
 }
 
 /// The first message that the consumer received under the number of this one, other than this one.
-pub(crate) async fn other_with_number(
+async fn other_with_number(
     tx: &mut Tx,
     consumer: &str,
     entry: &InboxEntry,

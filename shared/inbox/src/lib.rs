@@ -17,7 +17,6 @@ mod retries;
 mod runner;
 mod runner_settings;
 mod sequence;
-mod statement;
 mod trim;
 mod turns;
 mod worker;

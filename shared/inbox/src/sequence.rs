@@ -8,14 +8,13 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use database::{Buffered, Rows, Tx, UnitOfWork, UpdateRows, Write};
+use database::{Buffered, Rows, Tx, UnitOfWork, UpdateRows, WithRows, Write};
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use futures_util::try_join;
 use uuid::Uuid;
 
 use crate::message::AggregateRef;
-use crate::statement::WithRows;
 
 diesel::table! {
     inbox_sequence (consumer, source, aggregate_id) {

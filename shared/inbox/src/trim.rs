@@ -38,46 +38,38 @@ pub async fn trim(database: &Database, keep: TimeDelta, stop: &CancellationToken
     let mut position = DateTime::UNIX_EPOCH;
     while !stop.is_cancelled() {
         let mut tx = database.begin().await?;
-        let Some(Batch { until, rows }) = next_batch(&mut tx, position, keep).await? else {
+        let Batch { until: Some(until), rows } = next_batch(&mut tx, position, keep).await? else {
             tx.rollback().await?;
             break;
         };
         let deleted = delete(&mut tx, position, until).await?;
         tx.commit().await?;
         counts.deleted += deleted;
-        counts.kept += rows.saturating_sub(deleted);
+        counts.kept += rows.unsigned_abs().saturating_sub(deleted);
         position = until;
     }
     Ok(counts)
 }
 
-/// The entries up to a time. Entries with the same time are in one batch.
+/// The entries up to a time; no time if there are none. Entries with the same time are in one batch.
+#[derive(QueryableByName)]
 struct Batch {
-    until: DateTime<Utc>,
-    rows: u64,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    until: Option<DateTime<Utc>>,
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
 }
 
-/// Finds the oldest entries after `position`; `None` if there are no more old ones.
-async fn next_batch(tx: &mut Tx, position: DateTime<Utc>, keep: TimeDelta) -> Result<Option<Batch>> {
+/// Finds the oldest entries after `position`.
+async fn next_batch(tx: &mut Tx, position: DateTime<Utc>, keep: TimeDelta) -> Result<Batch> {
     const OLDEST: &str = "\
         SELECT max(processed_at) AS until, count(*) AS rows \
           FROM (SELECT processed_at FROM inbox_message \
                  WHERE processed_at > $1 AND processed_at < (SELECT clock_timestamp()) - $2 \
                  ORDER BY processed_at LIMIT $3) AS oldest";
-    #[derive(QueryableByName)]
-    struct OldestRows {
-        #[diesel(sql_type = Nullable<Timestamptz>)]
-        until: Option<DateTime<Utc>>,
-        #[diesel(sql_type = BigInt)]
-        rows: i64,
-    }
-    let found: OldestRows = sql_query(OLDEST)
-        .bind::<Timestamptz, _>(position)
-        .bind::<Interval, _>(keep)
-        .bind::<BigInt, _>(BATCH)
-        .get_result(tx)
-        .await?;
-    Ok(found.until.map(|until| Batch { until, rows: found.rows.unsigned_abs() }))
+    let oldest =
+        sql_query(OLDEST).bind::<Timestamptz, _>(position).bind::<Interval, _>(keep).bind::<BigInt, _>(BATCH);
+    Ok(oldest.get_result(tx).await?)
 }
 
 /// Deletes the entries of a batch, except those that stay.

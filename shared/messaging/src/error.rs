@@ -85,34 +85,24 @@ pub enum PublishError {
     /// The limit of outstanding records is reached. Read delivery reports, then publish the same record again.
     #[error("the publisher's queue is full; read delivery reports before publishing more")]
     Full,
-    /// The record is larger than the client sends. Retrying does not help.
-    #[error("a record of {bytes} bytes for {topic} is larger than `message.max.bytes`")]
-    TooLarge {
-        /// The record's topic.
-        topic: String,
-        /// The size of key and payload.
-        bytes: usize,
-    },
     /// The producer can no longer keep the order of records. Drop this publisher and connect another.
     #[error("the Kafka producer has a fatal error ({reason}); drop the publisher and connect a new one")]
     Fatal {
         /// The client's reason.
         reason: String,
     },
-    /// The brokers do not know the topic or the partition, or do not know it yet. The client remembers this for minutes.
-    #[error("the brokers do not know the topic {topic}: {reason}")]
-    MissingTopic {
-        /// The record's topic.
-        topic: String,
-        /// The client's reason.
-        reason: String,
-    },
-    /// The client refused the record for another reason, such as an invalid topic name.
-    #[error("the record for {topic} was refused: {reason}")]
-    Refused {
-        /// The record's topic.
-        topic: String,
-        /// The client's reason.
-        reason: String,
-    },
+    /// The client refused the record.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+/// The client or the brokers refused a record. Publishing it again fails in the same way until somebody removes the cause.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Refusal {
+    /// The reason.
+    pub reason: String,
+    /// The topic, if it cannot be used now, for instance because the brokers do not know it yet. The client remembers a missing
+    /// topic for minutes.
+    pub unusable_topic: Option<String>,
 }

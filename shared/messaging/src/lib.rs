@@ -12,10 +12,8 @@ mod subscription;
 pub use admin::health;
 pub use admin::topics;
 pub use brokers::{Brokers, FileWatch, SettingFault};
-pub use error::{Error, PublishError};
-pub use publisher::{
-    DeliveryReport, DeliveryReports, NotAcknowledged, Publisher, PublisherSettings, Record, RecordMetadata,
-};
+pub use error::{Error, PublishError, Refusal};
+pub use publisher::{DeliveryReport, DeliveryReports, NotAcknowledged, Publisher, Record, RecordMetadata};
 pub use received::ReceivedMessage;
 pub use subscription::{
     Batch, PartitionLags, ProgressCheck, Subscription, SubscriptionSettings, UnreadableRecord,

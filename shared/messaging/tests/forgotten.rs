@@ -12,7 +12,7 @@ mod common;
 use std::io;
 
 use common::in_time;
-use messaging::{Brokers, Publisher, PublisherSettings, Record, Subscription, SubscriptionSettings};
+use messaging::{Brokers, Publisher, Record, Subscription, SubscriptionSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -35,7 +35,7 @@ async fn a_subscription_goes_on_with_another_client_after_its_client_has_forgott
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reports_of_a_publisher_end_after_its_client_has_forgotten_its_brokers() {
     let mut broker = StoppingBroker::start().await;
-    let (publisher, mut reports) = Publisher::connect(&broker.brokers, PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&broker.brokers).unwrap();
     in_time("the client asks for brokers", broker.is_asked(Metadata::Itself)).await;
     let record = Record { topic: TOPIC, key: b"k", payload: b"v", headers: &[] };
     publisher.publish(record, 1).unwrap();

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::in_time;
-use messaging::{Brokers, Publisher, PublisherSettings, Record, Subscription, SubscriptionSettings};
+use messaging::{Brokers, Publisher, Record, Subscription, SubscriptionSettings};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -107,8 +107,7 @@ async fn absent_brokers_are_logged_once_and_waited_for() {
     let (of_subscription, of_publisher) = (Absent::new().await, Absent::new().await);
     let settings = SubscriptionSettings::new(&scratch.group, [&scratch.topic]);
     let mut subscription = Subscription::start(&of_subscription.brokers(), settings).unwrap();
-    let settings = PublisherSettings { name: "a-relay".to_owned(), ..PublisherSettings::default() };
-    let (publisher, mut reports) = Publisher::connect(&of_publisher.brokers(), settings).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&of_publisher.brokers()).unwrap();
     publisher.publish(Record { topic: &scratch.topic, key: b"k", payload: b"v", headers: &[] }, 1).unwrap();
 
     let away = "no Kafka broker can be reached";
@@ -124,7 +123,7 @@ async fn absent_brokers_are_logged_once_and_waited_for() {
     assert_eq!(common::next(&mut subscription).await.messages().len(), 1);
     lines.wait_for("connected to Kafka", 2).await;
     let of_relay = |text: &str| {
-        lines.all().iter().filter(|line| line.contains(text) && line.contains("a-relay")).count()
+        lines.all().iter().filter(|line| line.contains(text) && line.contains("idem-publisher")).count()
     };
     assert_eq!((of_relay(away), of_relay("connected to Kafka")), (1, 1), "{:?}", lines.all());
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use common::{Scratch, in_time, no_broker};
-use messaging::{PublishError, Publisher, PublisherSettings, Record, admin};
+use messaging::{PublishError, Publisher, Record, Refusal, admin};
 use rdkafka::mocking::MockCluster;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 
@@ -47,11 +47,10 @@ async fn acknowledgements_arrive_in_order_per_partition() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_says_full_and_nothing_is_lost() {
     let scratch = Scratch::new(1).await;
-    let settings = PublisherSettings { max_outstanding: 50, ..PublisherSettings::default() };
-    let (publisher, mut reports) = Publisher::connect(&scratch.brokers, settings).unwrap();
+    let (publisher, mut reports) = scratch.publisher();
     let mut tokens = BTreeSet::new();
     let mut full = 0;
-    for token in 0..500 {
+    for token in 0..10_500 {
         while let Err(error) = publisher.publish(scratch.record(b"k", token.to_string().as_bytes()), token) {
             assert_eq!(error, PublishError::Full);
             full += 1;
@@ -59,14 +58,14 @@ async fn a_full_queue_says_full_and_nothing_is_lost() {
             assert!(report.result.is_ok() && tokens.insert(report.token), "{report:?}");
         }
     }
-    assert_eq!(full, 450, "nothing was read before the queue was full");
-    while tokens.len() < 500 {
+    assert_eq!(full, 500, "nothing was read before the queue was full");
+    while tokens.len() < 10_500 {
         let report = in_time("a delivery report", reports.next()).await.unwrap();
         assert!(report.result.is_ok() && tokens.insert(report.token), "{report:?}");
     }
     let stored = admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap();
     let stored: Vec<Vec<u8>> = stored.into_iter().map(|message| message.payload.unwrap()).collect();
-    let expected: Vec<Vec<u8>> = (0..500).map(|token: u64| token.to_string().into_bytes()).collect();
+    let expected: Vec<Vec<u8>> = (0..10_500).map(|token: u64| token.to_string().into_bytes()).collect();
     assert_eq!(stored, expected);
 }
 
@@ -124,12 +123,15 @@ async fn a_key_lands_in_the_partition_that_java_clients_choose() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_that_never_fits_is_refused_at_once() {
     let scratch = Scratch::without_topic();
-    let settings = PublisherSettings { max_outstanding: 1, ..PublisherSettings::default() };
-    let (publisher, mut reports) = Publisher::connect(&scratch.brokers, settings).unwrap();
-    for _ in 0..2 {
-        // The second attempt is not `Full`, because a refused record is not outstanding.
-        let refused = publisher.publish(scratch.record(b"k", &vec![0; 1_100_000]), 1).unwrap_err();
-        assert_eq!(refused, PublishError::TooLarge { topic: scratch.topic.clone(), bytes: 1_100_001 });
+    let (publisher, mut reports) = scratch.publisher();
+    let payload = vec![0; 1_100_000];
+    let reason =
+        format!("a record of 1100001 bytes for {} is larger than `message.max.bytes`", scratch.topic);
+    let refusal = PublishError::Refused(Refusal { reason, unusable_topic: None });
+    // The last attempt is not `Full`, because a refused record is not outstanding.
+    for _ in 0..=10_000 {
+        let refused = publisher.publish(scratch.record(b"k", &payload), 1).unwrap_err();
+        assert_eq!(refused, refusal);
     }
     drop(publisher);
     assert_eq!(in_time("the end of the reports", reports.next()).await, None);
@@ -137,7 +139,7 @@ async fn a_record_that_never_fits_is_refused_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_purged_message_is_reported_as_unknown() {
-    let (publisher, mut reports) = Publisher::connect(&no_broker(), PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&no_broker()).unwrap();
     for token in 0..3 {
         publisher.publish(Record { topic: "t", key: b"k", payload: b"v", headers: &[] }, token).unwrap();
     }
@@ -150,7 +152,7 @@ async fn a_purged_message_is_reported_as_unknown() {
 
 #[tokio::test]
 async fn dropping_a_publisher_does_not_block_and_ends_the_acknowledgements() {
-    let (publisher, mut reports) = Publisher::connect(&no_broker(), PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&no_broker()).unwrap();
     publisher.publish(Record { topic: "t", key: b"k", payload: b"v", headers: &[] }, 7).unwrap();
     let begun = Instant::now();
     drop(publisher);
@@ -167,7 +169,7 @@ async fn a_fatal_error_is_reported_by_every_call() {
     let refusals = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED; 3];
     cluster.request_errors(RDKafkaApiKey::InitProducerId, &refusals);
     let brokers = cluster.bootstrap_servers().parse().unwrap();
-    let (publisher, mut reports) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&brokers).unwrap();
     let record = Record { topic: "t", key: b"k", payload: b"v", headers: &[] };
     publisher.publish(record, 1).unwrap();
     let report = in_time("the report of the record under way", reports.next()).await.unwrap();

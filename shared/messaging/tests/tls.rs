@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jsonwebtoken::get_current_timestamp;
 use messaging::topics::{self, TopicSpec};
-use messaging::{Brokers, Publisher, PublisherSettings, Record, Subscription, SubscriptionSettings, admin};
+use messaging::{Brokers, Publisher, Record, Subscription, SubscriptionSettings, admin};
 use serde_json::json;
 use testkit::identity::SigningKey;
 use testkit::{Authority, Broker, BrokerTls, eventually, identity};
@@ -22,7 +22,7 @@ use testkit::{Authority, Broker, BrokerTls, eventually, identity};
 /// Publishes a record and reads it as a member of a group.
 async fn exchange(brokers: &Brokers) {
     topics::ensure(brokers, &[TopicSpec::new("greetings", 1)]).await.unwrap();
-    let (publisher, mut reports) = Publisher::connect(brokers, PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(brokers).unwrap();
     publisher.publish(Record { topic: "greetings", key: b"k", payload: b"hello", headers: &[] }, 1).unwrap();
     common::in_time("the report", reports.next()).await.unwrap().result.unwrap();
     let settings = SubscriptionSettings::new("readers", ["greetings"]);
@@ -120,7 +120,7 @@ async fn a_client_goes_on_with_the_token_that_replaces_an_expired_one() {
     claims["exp"] = json!(get_current_timestamp() + 10);
     authority.file("token", &identity::signed(&claims));
     topics::ensure(&with_password(&authority, &broker), &[TopicSpec::new("greetings", 1)]).await.unwrap();
-    let (publisher, mut reports) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(&brokers).unwrap();
     let mut publish = async |number| {
         publisher
             .publish(Record { topic: "greetings", key: b"k", payload: b"hello", headers: &[] }, number)

@@ -52,7 +52,7 @@ mod tests {
     use strum::IntoStaticStr;
 
     use super::*;
-    use crate::{Format, write};
+    use crate::write;
 
     #[derive(Clone, Copy, PartialEq, VariantArray, IntoStaticStr)]
     #[strum(serialize_all = "snake_case")]
@@ -67,7 +67,7 @@ mod tests {
         counters.register(&mut registry, "eaten", "Fruit that was eaten");
         counters.count(Fruit::PassionFruit);
         counters.add(Fruit::PassionFruit, 2);
-        let text = write(Format::Prometheus, [&registry]);
+        let text = write([&registry]);
         assert!(text.contains("eaten_total{fruit=\"passion_fruit\"} 3\n"), "{text}");
         assert!(text.contains("eaten_total{fruit=\"apple\"} 0\n"), "{text}");
     }

@@ -161,14 +161,14 @@ impl Readings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, write};
+    use crate::write;
 
     #[test]
     fn a_reading_is_exported_as_a_number_with_or_without_labels() {
         let mut readings = Readings::default();
         readings.add("age_seconds", "An age", 1.5);
         readings.add_all("open", "What is open", [Sample::labelled("state", "new", 7_i64)]);
-        let text = write(Format::Prometheus, [readings.registry()]);
+        let text = write([readings.registry()]);
         for line in
             ["# HELP age_seconds An age.", "# TYPE open gauge", "age_seconds 1.5", "open{state=\"new\"} 7"]
         {

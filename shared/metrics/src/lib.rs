@@ -5,7 +5,7 @@ mod exposition;
 mod gauges;
 
 pub use counters::Counters;
-pub use exposition::{Format, write};
+pub use exposition::{CONTENT_TYPE, write};
 pub use gauges::{Number, Readings, Sample, register_gauges};
 
 pub use prometheus_client::metrics::counter::Counter;

@@ -92,7 +92,7 @@ pub fn append_to(
     sequence: i64,
     data: &impl Serialize,
 ) -> Result<EventId, AppendError> {
-    let Destination { topic, partition_key, aggregate_type, aggregate_id, kind, source } = destination;
+    let Destination { kind, aggregate_id, .. } = &destination;
     let encoded = serde_json::to_vec(data);
     let payload = encoded.map_err(|source| AppendError::Encode { kind: kind.to_string(), source })?;
     if payload.len() > MAX_PAYLOAD {
@@ -102,13 +102,8 @@ pub fn append_to(
     tracing::debug!(event_id = %id, %kind, aggregate = %aggregate_id, sequence, "OutboxMessageCreated");
     let row = NewEvent {
         event_id: id.uuid(),
-        topic,
-        partition_key,
-        aggregate_type,
-        aggregate_id,
+        destination,
         sequence,
-        kind,
-        source,
         tenant_id: tenant.to_string(),
         payload,
         traceparent: unit.traceparent(),

@@ -13,7 +13,7 @@ mod restored;
 mod retention;
 
 pub use append::{AppendError, Destination, MAX_PAYLOAD, append, append_to};
-pub use metrics::{OutboxMetrics, TermEnd};
+pub use metrics::OutboxMetrics;
 pub use partitions::make_partitions;
 pub use readings::read_metrics;
 pub use relay::{Relay, RelaySettings, end_lease};

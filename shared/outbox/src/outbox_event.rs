@@ -2,7 +2,6 @@
 //!
 //! Rows are never updated. Retention drops whole partitions (module `retention`).
 
-use std::borrow::Cow;
 use std::mem::take;
 
 use chrono::{DateTime, Utc};
@@ -14,6 +13,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use envelope::{Envelope, InvalidName, Timestamp};
 use uuid::Uuid;
+
+use crate::Destination;
 
 diesel::table! {
     /// The database fills the column `xid`; the relay's window query uses it.
@@ -92,13 +93,8 @@ pub(crate) async fn load_events(database: &Database, ids: &[i64]) -> Result<Vec<
 /// A row to insert. The unit of work inserts it with its other buffered rows.
 pub(crate) struct NewEvent {
     pub(crate) event_id: Uuid,
-    pub(crate) topic: String,
-    pub(crate) partition_key: Uuid,
-    pub(crate) aggregate_type: &'static str,
-    pub(crate) aggregate_id: Uuid,
+    pub(crate) destination: Destination,
     pub(crate) sequence: i64,
-    pub(crate) kind: Cow<'static, str>,
-    pub(crate) source: &'static str,
     pub(crate) tenant_id: String,
     pub(crate) payload: Vec<u8>,
     pub(crate) traceparent: Option<String>,
@@ -108,13 +104,13 @@ impl Buffered for NewEvent {
     fn writes(rows: Vec<Self>) -> Vec<Write> {
         let insert = InsertRows::new(outbox_event::table, rows)
             .column(outbox_event::event_id, |row| row.event_id)
-            .column(outbox_event::topic, |row| take(&mut row.topic))
-            .column(outbox_event::partition_key, |row| row.partition_key)
-            .column(outbox_event::aggregate_type, |row| row.aggregate_type)
-            .column(outbox_event::aggregate_id, |row| row.aggregate_id)
+            .column(outbox_event::topic, |row| take(&mut row.destination.topic))
+            .column(outbox_event::partition_key, |row| row.destination.partition_key)
+            .column(outbox_event::aggregate_type, |row| row.destination.aggregate_type)
+            .column(outbox_event::aggregate_id, |row| row.destination.aggregate_id)
             .column(outbox_event::sequence, |row| row.sequence)
-            .column(outbox_event::kind, |row| take(&mut row.kind))
-            .column(outbox_event::source, |row| row.source)
+            .column(outbox_event::kind, |row| take(&mut row.destination.kind))
+            .column(outbox_event::source, |row| row.destination.source)
             .column(outbox_event::tenant_id, |row| take(&mut row.tenant_id))
             .column(outbox_event::payload, |row| take(&mut row.payload))
             .column(outbox_event::traceparent, |row| row.traceparent.take())

@@ -10,10 +10,10 @@ use diesel::sql_types::{BigInt, Double};
 use diesel_async::RunQueryDsl;
 use metrics::Readings;
 
-/// Rows behind the position, and rows of the gaps.
+/// Counts rows behind the position and rows of the gaps, beside the lease and the blocked events.
 ///
 /// A range of ids, because a LIMIT bounds the result only: on a table without statistics, PostgreSQL reads all rows and sorts them.
-const DEPTH: &str = "\
+const GAUGES: &str = "\
     WITH relay AS (SELECT position, gaps, coalesce(pg_sequence_last_value('outbox_event_id_seq'), 0) AS drawn_id \
                      FROM outbox_cursor), \
     unpublished AS ( \
@@ -24,40 +24,28 @@ const DEPTH: &str = "\
            JOIN outbox_event AS event ON event.id >= lower(gap) AND event.id < upper(gap) LIMIT 1000) \
     ) \
     SELECT CASE WHEN relay.drawn_id <= relay.position + 2000 THEN counted.events \
-                ELSE relay.drawn_id - relay.position END AS events, oldest_seconds \
-      FROM relay CROSS JOIN ( \
+                ELSE relay.drawn_id - relay.position END AS unpublished, oldest_seconds, epoch, \
+           CASE WHEN isfinite(lease_until) \
+                THEN greatest(extract(epoch FROM lease_until - clock_timestamp()), 0)::float8 \
+                ELSE 0 END AS remaining_seconds, \
+           (SELECT count(*) FROM (SELECT FROM outbox_blocked LIMIT 10000) AS limited) AS blocked \
+      FROM relay CROSS JOIN outbox_lease CROSS JOIN ( \
            SELECT count(*) AS events, \
                   coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS oldest_seconds \
              FROM unpublished) AS counted";
 
 #[derive(QueryableByName)]
-struct Depth {
+struct Gauges {
     #[diesel(sql_type = BigInt)]
-    events: i64,
+    unpublished: i64,
     #[diesel(sql_type = Double)]
     oldest_seconds: f64,
-}
-
-const LEASE: &str = "\
-    SELECT epoch, CASE WHEN isfinite(lease_until) \
-                       THEN greatest(extract(epoch FROM lease_until - clock_timestamp()), 0)::float8 \
-                       ELSE 0 END AS remaining_seconds \
-      FROM outbox_lease";
-
-#[derive(QueryableByName)]
-struct Lease {
     #[diesel(sql_type = BigInt)]
     epoch: i64,
     #[diesel(sql_type = Double)]
     remaining_seconds: f64,
-}
-
-const BLOCKED: &str = "SELECT count(*) AS events FROM (SELECT FROM outbox_blocked LIMIT 10000) AS blocked";
-
-#[derive(QueryableByName)]
-struct Blocked {
     #[diesel(sql_type = BigInt)]
-    events: i64,
+    blocked: i64,
 }
 
 /// Reads the gauges of the outbox.
@@ -66,29 +54,27 @@ struct Blocked {
 /// Database errors.
 pub async fn read_metrics(connection: &Connection, readings: &mut Readings) -> database::Result<()> {
     let mut connection = connection;
-    let Depth { events, oldest_seconds } = sql_query(DEPTH).get_result(&mut connection).await?;
+    let gauges: Gauges = sql_query(GAUGES).get_result(&mut connection).await?;
     readings.add(
         "outbox_unpublished_events",
         "Committed events that are not published; above 2000, an estimate by ids",
-        events,
+        gauges.unpublished,
     );
     readings.add(
         "outbox_oldest_unpublished_seconds",
         "Age of the oldest committed event that is not published; 0 if there is none",
-        oldest_seconds,
+        gauges.oldest_seconds,
     );
-    let Lease { epoch, remaining_seconds } = sql_query(LEASE).get_result(&mut connection).await?;
-    readings.add("outbox_lease_epoch", "Number of the relay's present term", epoch);
+    readings.add("outbox_lease_epoch", "Number of the relay's present term", gauges.epoch);
     readings.add(
         "outbox_lease_remaining_seconds",
         "Time until the relay's lease ends; 0 if no relay is active",
-        remaining_seconds,
+        gauges.remaining_seconds,
     );
-    let Blocked { events } = sql_query(BLOCKED).get_result(&mut connection).await?;
     readings.add(
         "outbox_blocked_events",
         "Events that Kafka cannot take, and later events of their aggregates; counted up to 10000",
-        events,
+        gauges.blocked,
     );
     Ok(())
 }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use operators::{Doctor, Erase, InboxCommand, KeysCommand, OutboxCommand, RelayCommand};
-use tokio::runtime::Builder;
 use traces::Exporter;
 
 use crate::auditor::Audit;
@@ -131,21 +130,17 @@ fn with_log<S: Service>(
 }
 
 fn migrate<S: Service>(config: Config<S>) -> Result<(), RunError> {
-    let url = config.migration_url.ok_or(RunError::NotConfigured("database.migration_url"))?;
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let url = config.migration_url.ok_or("database.migration_url is not configured")?;
+    let runtime = serve::database_runtime()?;
     Ok(runtime.block_on(database::migrate(&url, schema::migrations::<S>()))?)
 }
 
 fn health<S: Service>() -> Result<ExitCode, ConfigErrors> {
     let address = Config::<S>::read(Needs::Nothing, environment())?.http.address;
     let code = match health_client::readiness(address) {
-        Ok((true, words)) => {
+        Ok((is_ready, words)) => {
             print(&format!("{words}\n"));
-            ExitCode::SUCCESS
-        }
-        Ok((false, words)) => {
-            print(&format!("{words}\n"));
-            ExitCode::FAILURE
+            if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
             eprintln!("{}: no instance answers at {address}: {error}", S::NAME);

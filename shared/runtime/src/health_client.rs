@@ -2,7 +2,7 @@
 //! HTTP client.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// The time limit for connecting and for each read.
@@ -10,7 +10,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns whether the instance at this address is ready, and the body of its response.
 pub(crate) fn readiness(address: SocketAddr) -> io::Result<(bool, String)> {
-    let mut stream = TcpStream::connect_timeout(&reachable(address), TIMEOUT)?;
+    // Linux and macOS connect to this machine if the address is "all interfaces".
+    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
     stream.write_all(b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
@@ -18,16 +19,6 @@ pub(crate) fn readiness(address: SocketAddr) -> io::Result<(bool, String)> {
     stream.read_to_string(&mut response)?;
     let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
     Ok((head.starts_with("HTTP/1.1 200 "), body.to_owned()))
-}
-
-/// Replaces "all interfaces" with the loopback address.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
 }
 
 #[cfg(test)]

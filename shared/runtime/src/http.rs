@@ -12,7 +12,6 @@ use actix_web::{App, Error, HttpServer, web};
 use database::Heartbeats;
 use edge::{Edge, Problem, problem_types};
 use serde_json::Value;
-use thiserror::Error as ThisError;
 use utoipa::openapi::OpenApi;
 use utoipa_actix_web::AppExt;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -22,15 +21,6 @@ use crate::health::Health;
 use crate::metrics::{self, HttpMetrics, Scrape, count_request};
 use crate::process::shutdown_limit;
 use crate::{Context, Service, health, slow_reader};
-
-/// A port cannot be opened.
-#[derive(Debug, ThisError)]
-#[error("cannot listen on {address}: {source}. Is another instance running? {variable} chooses another port")]
-pub(crate) struct ListenError {
-    address: SocketAddr,
-    variable: &'static str,
-    source: io::Error,
-}
 
 /// A service's routes with their data, their documentation and the response for unknown paths. Tests mount them in an
 /// application of their own.
@@ -73,7 +63,7 @@ pub(crate) fn public<S: Service>(
     context: &Context<S>,
     health: &web::Data<Health>,
     requests: &HttpMetrics,
-) -> Result<Listener, ListenError> {
+) -> Result<Listener, String> {
     let (edge, context, health) = (edge.clone(), context.clone(), health.clone());
     let (requests, connections) = (web::Data::new(requests.clone()), requests.clone());
     let workers =
@@ -125,7 +115,7 @@ pub(crate) fn admin<S: Service>(
     settings: &Http,
     health: &web::Data<Health>,
     scrape: Scrape<S>,
-) -> Result<Listener, ListenError> {
+) -> Result<Listener, String> {
     let (health, scrape) = (health.clone(), web::Data::new(scrape));
     let server = HttpServer::new(move || {
         App::new()
@@ -149,8 +139,11 @@ fn listen<H>(
     address: SocketAddr,
     variable: &'static str,
     run: impl FnOnce(H) -> (Vec<SocketAddr>, Server),
-) -> Result<Listener, ListenError> {
-    let (addresses, server) = run(bound.map_err(|source| ListenError { address, variable, source })?);
+) -> Result<Listener, String> {
+    let bound = bound.map_err(|error| {
+        format!("cannot listen on {address}: {error}. Is another instance running? {variable} chooses another port")
+    })?;
+    let (addresses, server) = run(bound);
     // The system chooses the port if the setting is 0.
     Ok(Listener { server, address: addresses.first().copied().unwrap_or(address) })
 }

@@ -1,17 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod auditor;
-mod broker_watch;
 mod command;
 mod config;
 mod deployment;
-mod error;
 mod health;
 mod health_client;
 mod housekeeping;
 mod http;
 mod job;
-mod log_filter;
 mod metrics;
 mod operator;
 mod pools;
@@ -34,4 +31,5 @@ pub use job::Job;
 pub use operators::{ErasedRows, Erasure, NoCommand};
 pub use service::{Context, Service};
 
-use error::RunError;
+/// An error that ends the process with exit code 1 and one log line.
+type RunError = Box<dyn std::error::Error + Send + Sync>;

@@ -2,7 +2,6 @@
 //! relay last.
 
 use std::future::pending;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use crate::health::Health;
 use crate::metrics::{HttpMetrics, Scrape};
 use crate::pools::Pools;
 use crate::signals::Signals;
-use crate::tasks::{TaskError, Tasks};
+use crate::tasks::Tasks;
 use crate::{Context, RunError, Service};
 
 /// The time limit for each of three stages of the shutdown: consumers and jobs, transactions, relay.
@@ -59,7 +58,7 @@ impl Process {
     pub(crate) fn new<S: Service>(
         config: &Config<S>,
         runtime: &Handle,
-    ) -> Result<(Self, UnboundedReceiver<TaskError>), RunError> {
+    ) -> Result<(Self, UnboundedReceiver<String>), RunError> {
         let pools = Pools::new(&config.database, config.pool_sizes, runtime.clone())?;
         let (reports, task_errors) = unbounded_channel();
         // Beside the runtime's threads, this task shows that its timers run.
@@ -68,7 +67,7 @@ impl Process {
             health: Arc::new(Health::new(pools.operators.clone())),
             pools,
             migration_url: config.migration_url.clone(),
-            brokers: config.brokers.clone().ok_or(RunError::NotConfigured("kafka.brokers"))?,
+            brokers: config.brokers.clone().ok_or("kafka.brokers is not configured")?,
             topics: config.topics.clone(),
             retention: config.retention.clone(),
             drain: config.drain,
@@ -89,8 +88,11 @@ impl Process {
     }
 
     /// Starts to receive signals. The watchdog ends the process if the stages of the shutdown exceed their limits.
-    pub(crate) fn signals(&self) -> io::Result<Signals> {
-        Signals::listen(shutdown_limit(self.drain) + LAST, self.heartbeats().clone())
+    pub(crate) fn signals(&self) -> Result<Signals, String> {
+        let limit = shutdown_limit(self.drain) + LAST;
+        Signals::listen(limit, self.heartbeats().clone()).map_err(|error| {
+            format!("the operating system refused the thread that receives signals: {error}")
+        })
     }
 
     /// The heartbeats of the parts of this process.
@@ -101,11 +103,11 @@ impl Process {
     /// Waits for a signal or the error of a background task, and then shuts down. A second signal ends it at once.
     pub(crate) async fn run(
         &self,
-        mut task_errors: UnboundedReceiver<TaskError>,
+        mut task_errors: UnboundedReceiver<String>,
         mut signals: Signals,
         clients: Option<ServerHandle>,
     ) -> Result<(), RunError> {
-        let outcome = tokio::select! {
+        let outcome: Result<(), RunError> = tokio::select! {
             () = signals.next() => {
                 tracing::info!("stopping: a signal was received");
                 Ok(())
@@ -113,15 +115,21 @@ impl Process {
             Some(error) = task_errors.recv() => {
                 tracing::error!("stopping: {error}");
                 signals.stopping();
-                Err(RunError::Task(error))
+                Err(error.into())
             }
         };
         let unfinished = tokio::select! {
             unfinished = self.stop(clients) => unfinished,
-            () = signals.next() => return Err(RunError::SecondSignal),
+            () = signals.next() => {
+                return Err("a second signal was received; the database rolls open transactions back".into());
+            }
         };
         outcome?;
-        if unfinished.is_empty() { Ok(()) } else { Err(RunError::Unfinished(unfinished)) }
+        if unfinished.is_empty() {
+            return Ok(());
+        }
+        let names = unfinished.join(", ");
+        Err(format!("did not end in time: {names}; the database rolls their transactions back").into())
     }
 
     /// Stops everything in order. Returns the names of the parts that did not end in time.

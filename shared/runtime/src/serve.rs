@@ -32,15 +32,19 @@ pub(crate) fn relay<S: Service>(config: Config<S>) -> Result<(), RunError> {
 
 /// The runtime of all PostgreSQL connections and background tasks. HTTP has threads of its own, because a connection
 /// whose driver shares a thread with a busy endpoint stalls.
-fn database_runtime() -> io::Result<Runtime> {
-    Builder::new_multi_thread().enable_all().thread_name("database").build()
+pub(crate) fn database_runtime() -> Result<Runtime, String> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("database")
+        .build()
+        .map_err(|error| format!("the operating system refused the threads of the database runtime: {error}"))
 }
 
 async fn run_service<S: Service>(mut config: Config<S>, runtime: Handle) -> Result<(), RunError> {
     let (process, task_errors) = Process::new(&config, &runtime)?;
     let signals = process.signals()?;
     let context = process.context::<S>(&config, &process.pools.requests);
-    let authenticator = config.auth.authenticator.take().ok_or(RunError::NotConfigured("auth.jwks"))?;
+    let authenticator = config.auth.authenticator.take().ok_or("auth.jwks is not configured")?;
     let authenticator = Arc::new(authenticator);
     let edge = Edge::new(process.pools.requests.clone(), Arc::clone(&authenticator), config.edge.clone());
 
@@ -87,19 +91,25 @@ async fn start_service<S: Service>(process: Process, config: Config<S>) -> Resul
     Ok(())
 }
 
+const HTTP_ENDED: &str = "the HTTP server ended before it was stopped";
+
+fn http_failed(error: &io::Error) -> String {
+    format!("the HTTP server failed: {error}")
+}
+
 /// Runs both listeners. The public one ends when it is stopped; the admin one runs until the process ends.
 async fn listen(public: Listener, admin: Listener, process: &Process) -> Result<(), RunError> {
     let clients = async {
-        public.server.await?;
-        if process.health.is_stopping() { Ok(()) } else { Err(RunError::HttpEnded) }
+        public.server.await.map_err(|error| http_failed(&error))?;
+        if process.health.is_stopping() { Ok(()) } else { Err(HTTP_ENDED.into()) }
     };
     tokio::try_join!(clients, answer_operators(admin)).map(drop)
 }
 
 /// Runs the admin listener until the process ends.
 async fn answer_operators(admin: Listener) -> Result<(), RunError> {
-    admin.server.await?;
-    Err(RunError::HttpEnded)
+    admin.server.await.map_err(|error| http_failed(&error))?;
+    Err(HTTP_ENDED.into())
 }
 
 async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(), RunError> {

@@ -3,6 +3,7 @@
 //!
 //! A server that is not reachable is waited for without limit. A wrong configuration ends the start-up.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ use inbox::{Consumer, Runner, RunnerSettings};
 use messaging::topics::{TopicSpec, ensure};
 use outbox::{Relay, RelaySettings};
 use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::broker_watch::watch_broker;
 use crate::deployment::Identity;
 use crate::process::Process;
 use crate::schema::{migrations, pending, versions};
@@ -28,6 +29,9 @@ const REPLAYS_CONFIRMED: Duration = Duration::from_secs(2);
 
 /// The time limit for the first question to a broker.
 const BROKER_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The pause between two checks of the broker, and the time limit of one.
+const BROKER_CHECK: Duration = Duration::from_secs(5);
 
 /// The time without partitions after which a log line says so. A group waits so long for a member that has died.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(6);
@@ -165,9 +169,24 @@ impl Process {
         .await?;
         self.health.set_broker_reachable(true);
         tracing::info!("the topics are open");
-        let watch = watch_broker(self.brokers.clone(), Arc::clone(&self.health), self.work.stop_token());
-        self.work.keep("broker watch", watch);
+        self.start_broker_watch();
         Ok(())
+    }
+
+    /// Reports to `health` whether the broker answers. The Kafka clients log its outages themselves.
+    fn start_broker_watch(&self) {
+        let (brokers, health) = (self.brokers.clone(), Arc::clone(&self.health));
+        let check = move |stop: CancellationToken| {
+            let (brokers, health) = (brokers.clone(), Arc::clone(&health));
+            async move {
+                let checked = stop.run_until_cancelled(messaging::health(&brokers, BROKER_CHECK)).await;
+                if let Some(checked) = checked {
+                    health.set_broker_reachable(checked.is_ok());
+                }
+                Ok::<(), Infallible>(())
+            }
+        };
+        self.start_jobs(vec![Job::every("broker watch", BROKER_CHECK, check)]);
     }
 
     /// Starts the consumer, and waits until its group has assigned it partitions once.

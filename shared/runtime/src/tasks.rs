@@ -6,22 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// A task ended before it was stopped. The process cannot do its work any more.
-#[derive(Debug, Error)]
-pub(crate) enum TaskError {
-    #[error("the background task \"{0}\" panicked")]
-    Panicked(&'static str),
-    #[error("the background task \"{0}\" ended before it was stopped")]
-    Ended(&'static str),
-    #[error("the background task \"{0}\" failed: {1}")]
-    Failed(&'static str, String),
-}
 
 /// Tasks that stop together.
 #[derive(Clone)]
@@ -29,13 +17,13 @@ pub(crate) struct Tasks {
     runtime: Handle,
     tracker: TaskTracker,
     stop: CancellationToken,
-    task_errors: UnboundedSender<TaskError>,
+    task_errors: UnboundedSender<String>,
     running: Arc<Mutex<BTreeSet<&'static str>>>,
 }
 
 impl Tasks {
-    /// Tasks on this runtime. They report their errors on `errors`.
-    pub(crate) fn new(runtime: Handle, task_errors: UnboundedSender<TaskError>) -> Self {
+    /// Tasks on this runtime. A task that panics, fails or ends early sends a sentence on `task_errors`.
+    pub(crate) fn new(runtime: Handle, task_errors: UnboundedSender<String>) -> Self {
         let (tracker, stop, running) = (TaskTracker::new(), CancellationToken::new(), Arc::default());
         Self { runtime, tracker, stop, task_errors, running }
     }
@@ -52,7 +40,7 @@ impl Tasks {
         task: impl Future<Output = Result<(), String>> + Send + 'static,
     ) {
         let stop = self.stop.clone();
-        self.spawn(name, task, move || (!stop.is_cancelled()).then_some(TaskError::Ended(name)));
+        self.spawn(name, task, move || (!stop.is_cancelled()).then_some("ended before it was stopped"));
     }
 
     /// Runs a task that must end without an error.
@@ -68,21 +56,21 @@ impl Tasks {
         &self,
         name: &'static str,
         task: impl Future<Output = Result<(), String>> + Send + 'static,
-        ended: impl FnOnce() -> Option<TaskError> + Send + 'static,
+        ended: impl FnOnce() -> Option<&'static str> + Send + 'static,
     ) {
         let tasks = self.clone();
         tasks.running().insert(name);
         self.tracker.spawn_on(
             async move {
                 let error = match AssertUnwindSafe(task).catch_unwind().await {
-                    Ok(Ok(())) => ended(),
-                    Ok(Err(error)) => Some(TaskError::Failed(name, error)),
-                    Err(_) => Some(TaskError::Panicked(name)),
+                    Ok(Ok(())) => ended().map(str::to_owned),
+                    Ok(Err(error)) => Some(format!("failed: {error}")),
+                    Err(_) => Some("panicked".to_owned()),
                 };
                 tasks.running().remove(name);
                 if let Some(error) = error {
                     // The receiver is gone only while the process ends.
-                    let _ = tasks.task_errors.send(error);
+                    let _ = tasks.task_errors.send(format!("the background task \"{name}\" {error}"));
                 }
             },
             &self.runtime,
@@ -115,12 +103,12 @@ mod tests {
         let (sender, mut task_errors) = mpsc::unbounded_channel();
         let tasks = Tasks::new(Handle::current(), sender);
         tasks.keep("sleepy", async { Ok(()) });
-        assert!(matches!(task_errors.recv().await, Some(TaskError::Ended("sleepy"))));
+        let ended = task_errors.recv().await.unwrap();
+        assert_eq!(ended, "the background task \"sleepy\" ended before it was stopped");
         tasks.keep("clumsy", async { panic!("this test's own") });
-        assert!(matches!(task_errors.recv().await, Some(TaskError::Panicked("clumsy"))));
+        assert_eq!(task_errors.recv().await.unwrap(), "the background task \"clumsy\" panicked");
         tasks.finish("short", async { Err("no luck".to_owned()) });
-        let Some(error) = task_errors.recv().await else { panic!("the failure was not reported") };
-        assert_eq!(error.to_string(), "the background task \"short\" failed: no luck");
+        assert_eq!(task_errors.recv().await.unwrap(), "the background task \"short\" failed: no luck");
     }
 
     #[tokio::test]

@@ -12,10 +12,8 @@ use std::time::Duration;
 use database::is_without_parameters;
 use traces::Exporter;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
-use tracing_log::AsLog;
-use tracing_subscriber::filter::{LevelFilter, filter_fn};
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::prelude::*;
-use tracing_subscriber::reload;
 
 use crate::config::{Log, LogFormat};
 
@@ -46,14 +44,8 @@ impl Drop for LogWriter {
     }
 }
 
-/// Lets the crates that use `log` write what the filter allows now.
-fn pass_on_log_records() {
-    tracing_log::log::set_max_level(LevelFilter::current().as_log());
-}
-
 /// Starts the log and the traces for the rest of the process. Panics are logged, too.
 pub(crate) fn start(log: Log, traces: Option<&Exporter>) -> LogWriter {
-    let (filter, handle) = reload::Layer::new(log.filter);
     let writer =
         NonBlockingBuilder::default().lossy(true).buffered_lines_limit(WAITING_LINES).thread_name("log");
     let (lines, guard) = writer.finish(io::stderr());
@@ -65,16 +57,10 @@ pub(crate) fn start(log: Log, traces: Option<&Exporter>) -> LogWriter {
     };
     // The log's filter does not concern the traces.
     tracing_subscriber::registry()
-        .with(lines.with_filter(filter))
+        .with(lines.with_filter(log.filter))
         .with(traces.map(Exporter::layer))
         .with(filter_fn(is_without_parameters))
         .init();
-    if let Some(file) = log.filter_file
-        && let Err(error) =
-            file.follow(move |filter| handle.reload(filter).inspect(|()| pass_on_log_records()))
-    {
-        tracing::error!(%error, "no thread follows log.filter_file");
-    }
     std::panic::set_hook(Box::new(|panic| {
         // Because the default hook prints plain lines, a JSON log would break.
         let at = panic.location().map(ToString::to_string);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ::metrics::{Families, Format, Readings, Registry, write};
+use ::metrics::{Families, Readings, Registry, write};
 use database::Database;
 
 /// The values of all series at one moment.
@@ -22,7 +22,7 @@ impl Metrics {
 
     /// The families of a registry.
     pub fn of_registry(registry: &Registry) -> Self {
-        Self::parse(&write(Format::Prometheus, [registry]))
+        Self::parse(&write([registry]))
     }
 
     /// Gauges that were read.

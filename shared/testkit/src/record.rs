@@ -1,7 +1,7 @@
 //! Messages with any content, including content that no service sends.
 
 use envelope::{Envelope, Event, EventId, Timestamp};
-use messaging::{Publisher, PublisherSettings, Record};
+use messaging::{Publisher, Record};
 
 use crate::TestTopics;
 
@@ -68,7 +68,7 @@ impl TestRecord {
 
 /// Sends the messages in this order. Returns their partitions when all are acknowledged.
 pub async fn publish(topics: &TestTopics, records: &[TestRecord]) -> Vec<i32> {
-    let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
+    let (publisher, mut acks) = Publisher::connect(&topics.brokers()).unwrap();
     for (token, record) in (0..).zip(records) {
         let headers: Vec<(&str, &[u8])> =
             record.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider;
-use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
 use reqwest::blocking::Client;
 use reqwest::{Url, redirect};
-use thiserror::Error;
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
@@ -32,17 +31,6 @@ pub struct Settings {
     pub one_in: u32,
 }
 
-/// The exporter cannot be made.
-#[derive(Debug, Error)]
-pub enum ExporterError {
-    /// No HTTP client, for instance because the system has no root certificates.
-    #[error("the HTTP client of the collector cannot be made: {0}")]
-    Client(#[from] reqwest::Error),
-    /// The exporter refuses its settings.
-    #[error("spans cannot be exported: {0}")]
-    Exporter(#[from] ExporterBuildError),
-}
-
 /// Sends spans in batches, from a thread of its own. If the collector is away or too slow, spans are lost and nothing waits.
 #[derive(Debug, Clone)]
 pub struct Exporter {
@@ -53,21 +41,24 @@ impl Exporter {
     /// Makes the exporter of one process. Not within a tokio runtime, because the client blocks.
     ///
     /// # Errors
-    /// [`ExporterError::Client`] if there is no HTTP client, for instance without root certificates, and
-    /// [`ExporterError::Exporter`] if the exporter refuses its settings.
-    pub fn new(service: &'static str, settings: &Settings) -> Result<Self, ExporterError> {
+    /// There is no HTTP client, for instance without root certificates; or the exporter refuses its settings.
+    pub fn new(service: &'static str, settings: &Settings) -> Result<Self, String> {
         // An error means that another client has installed the same provider, so it is ignored.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().redirect(redirect::Policy::none()).no_proxy().timeout(EXPORT);
         // Plain HTTP needs no root certificates, which a small image does not have.
         let client = if settings.endpoint.scheme() == "http" { client.tls_certs_only([]) } else { client };
+        let client = client
+            .build()
+            .map_err(|error| format!("the HTTP client of the collector cannot be made: {error}"))?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)
-            .with_http_client(client.build()?)
+            .with_http_client(client)
             .with_endpoint(settings.endpoint.as_str())
             .with_timeout(EXPORT)
-            .build()?;
+            .build()
+            .map_err(|error| format!("spans cannot be exported: {error}"))?;
         let of_new_traces = Sampler::TraceIdRatioBased(1.0 / f64::from(settings.one_in));
         let provider = SdkTracerProvider::builder()
             .with_batch_exporter(WithKinds(exporter))

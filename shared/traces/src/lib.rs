@@ -8,4 +8,4 @@ mod kinds;
 
 pub use context::{current, fail, follow, link, trace_id, traceparent};
 #[cfg(feature = "exporter")]
-pub use exporter::{Exporter, ExporterError, Settings};
+pub use exporter::{Exporter, Settings};

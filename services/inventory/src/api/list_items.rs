@@ -32,6 +32,6 @@ pub(crate) async fn list_items(
 ) -> Result<HttpResponse, Problem> {
     let mut connection = edge.database().connection().await?;
     let rows = items::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
-    let listing = page.listing(rows, |row| row.position, ItemView::try_from).transposed()?;
+    let listing = page.listing(rows, |row| row.position, ItemView::try_from)?;
     Ok(HttpResponse::Ok().json(listing))
 }

@@ -31,10 +31,6 @@ pub enum Rejection {
     TooMany(Stock),
 }
 
-/// More pieces would ship or be released than the item has reserved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MoreThanReserved;
-
 impl Stock {
     /// The largest number of pieces of one item on hand.
     pub const MAX: i64 = 1_000_000_000_000;
@@ -59,17 +55,16 @@ impl Stock {
         (reserved <= self.on_hand).then_some(Self { reserved, ..self })
     }
 
-    /// Removes reserved pieces from the warehouse.
-    pub fn ship(self, quantity: i64) -> Result<Self, MoreThanReserved> {
+    /// Removes reserved pieces from the warehouse; `None` if fewer are reserved.
+    pub fn ship(self, quantity: i64) -> Option<Self> {
         let Self { on_hand, reserved } = self.release(quantity)?;
-        Ok(Self { on_hand: on_hand.checked_sub(quantity).ok_or(MoreThanReserved)?, reserved })
+        Some(Self { on_hand: on_hand.checked_sub(quantity)?, reserved })
     }
 
-    /// Makes reserved pieces available again.
-    pub fn release(self, quantity: i64) -> Result<Self, MoreThanReserved> {
-        let reserved =
-            self.reserved.checked_sub(quantity).filter(|left| *left >= 0).ok_or(MoreThanReserved)?;
-        Ok(Self { reserved, ..self })
+    /// Makes reserved pieces available again; `None` if fewer are reserved.
+    pub fn release(self, quantity: i64) -> Option<Self> {
+        let reserved = self.reserved.checked_sub(quantity).filter(|left| *left >= 0)?;
+        Some(Self { reserved, ..self })
     }
 }
 
@@ -106,10 +101,10 @@ mod tests {
 
     #[test]
     fn only_reserved_stock_ships_or_is_released() {
-        assert_eq!(stock(10, 4).ship(4), Ok(stock(6, 0)));
-        assert_eq!(stock(10, 4).release(4), Ok(stock(10, 0)));
-        assert_eq!(stock(10, 4).ship(5), Err(MoreThanReserved));
-        assert_eq!(stock(10, 4).release(5), Err(MoreThanReserved));
+        assert_eq!(stock(10, 4).ship(4), Some(stock(6, 0)));
+        assert_eq!(stock(10, 4).release(4), Some(stock(10, 0)));
+        assert_eq!(stock(10, 4).ship(5), None);
+        assert_eq!(stock(10, 4).release(5), None);
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -140,8 +135,8 @@ mod tests {
                 let next = match step {
                     Step::Adjust(delta) => stock.adjust(delta).ok(),
                     Step::Reserve(quantity) => stock.reserve(quantity),
-                    Step::Ship(quantity) => stock.ship(quantity).ok(),
-                    Step::Release(quantity) => stock.release(quantity).ok(),
+                    Step::Ship(quantity) => stock.ship(quantity),
+                    Step::Release(quantity) => stock.release(quantity),
                 };
                 if let Some(next) = next {
                     stock = next;
@@ -154,8 +149,8 @@ mod tests {
         fn reserving_and_releasing_changes_nothing(on_hand in 0..1000_i64, quantity in 1..1000_i64) {
             let before = stock(on_hand, 0);
             if let Some(held) = before.reserve(quantity) {
-                prop_assert_eq!(held.release(quantity), Ok(before));
-                prop_assert_eq!(held.ship(quantity), Ok(stock(on_hand - quantity, 0)));
+                prop_assert_eq!(held.release(quantity), Some(before));
+                prop_assert_eq!(held.ship(quantity), Some(stock(on_hand - quantity, 0)));
             }
         }
     }

@@ -5,7 +5,7 @@
 mod item;
 mod reservation;
 
-pub use item::{ItemDetails, MoreThanReserved, Rejection, Stock};
+pub use item::{ItemDetails, Rejection, Stock};
 pub use reservation::{
     Decision, Inconsistency, Input, Reservation, ReservationLine, State, Stocks, decide, release, reserve,
     ship,

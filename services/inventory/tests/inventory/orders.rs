@@ -10,7 +10,7 @@ use envelope::{Envelope, Event, EventId, TenantId, Timestamp, Topics};
 use inbox::{Runner, RunnerSettings};
 use inventory::Inventory;
 use messaging::topics::{self, TopicSpec};
-use messaging::{Brokers, DeliveryReports, Publisher, PublisherSettings, Record, admin};
+use messaging::{Brokers, DeliveryReports, Publisher, Record, admin};
 use runtime::Service;
 use testkit::given;
 use tokio::task::JoinHandle;
@@ -91,7 +91,7 @@ impl Orders {
         topics::ensure(&brokers, &[TopicSpec::new(topics.events(streams::ORDERS), partitions)])
             .await
             .unwrap();
-        let (publisher, reports) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
+        let (publisher, reports) = Publisher::connect(&brokers).unwrap();
         Self { brokers, topics, publisher, reports }
     }
 

@@ -51,6 +51,6 @@ pub(crate) async fn list_orders(
     let OrderFilter { reference, status } = page.filter();
     let filter = (reference.as_deref(), status.map(Status::from));
     let rows = orders::list(&mut connection, principal.tenant(), filter, page.before(), page.fetch()).await?;
-    let listing = page.listing(rows, |row| row.id, OrderView::try_from).transposed()?;
+    let listing = page.listing(rows, |row| row.id, OrderView::try_from)?;
     Ok(HttpResponse::Ok().json(listing))
 }

@@ -75,7 +75,7 @@ async fn store(database: &TestDatabase, tenant: &TenantId, sku: &Sku, order: Ord
     };
     let row = orders::insert(&mut tx, order, &new).unwrap();
     let cause = Cause::request(OperationId::from(Uuid::now_v7()), &caller);
-    timeline::add_change(&mut tx, &row, EntryKind::OrderPlaced, &cause).unwrap();
+    timeline::add(&mut tx, &row, EntryKind::OrderPlaced, &cause, row.updated_at).unwrap();
     tx.commit().await.unwrap();
 }
 

@@ -4,7 +4,6 @@ use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use contracts::OrderId;
-use database::functions::clock_timestamp;
 use database::{Buffered, Connection, InsertRows, Result, UnitOfWork, Write};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -46,32 +45,13 @@ pub(crate) async fn of_order(
     Ok((!rows.is_empty()).then(|| rows.into_iter().flatten().collect()))
 }
 
-/// Adds the entry of a change that was just written to `order`. The entry has the time of the change.
-pub(crate) fn add_change(
+/// Adds an entry of what happened to `order` at this time.
+pub(crate) fn add(
     unit: &mut impl UnitOfWork,
     order: &OrderRow,
     kind: EntryKind,
     cause: &Cause,
-) -> Result<()> {
-    add(unit, order, kind, cause, Some(order.updated_at))
-}
-
-/// Adds the entry of an event that did not change the order. The entry has the time of its insertion.
-pub(crate) fn add_without_change(
-    unit: &mut impl UnitOfWork,
-    order: &OrderRow,
-    kind: EntryKind,
-    cause: &Cause,
-) -> Result<()> {
-    add(unit, order, kind, cause, None)
-}
-
-fn add(
-    unit: &mut impl UnitOfWork,
-    order: &OrderRow,
-    kind: EntryKind,
-    cause: &Cause,
-    at: Option<DateTime<Utc>>,
+    at: DateTime<Utc>,
 ) -> Result<()> {
     unit.buffer(NewEntry {
         order_id: order.id().uuid(),
@@ -95,7 +75,7 @@ struct NewEntry {
     cause_kind: CauseKind,
     cause_id: Uuid,
     cause_by: String,
-    at: Option<DateTime<Utc>>,
+    at: DateTime<Utc>,
 }
 
 impl Buffered for NewEntry {
@@ -108,7 +88,7 @@ impl Buffered for NewEntry {
             .column(timeline::cause_kind, |row| row.cause_kind)
             .column(timeline::cause_id, |row| row.cause_id)
             .column(timeline::cause_by, |row| take(&mut row.cause_by))
-            .column_or(timeline::at, |row| row.at, clock_timestamp());
+            .column(timeline::at, |row| row.at);
         vec![Write::new(insert)]
     }
 }

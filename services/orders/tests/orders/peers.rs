@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use database::Database;
 use envelope::{Envelope, Event, EventId, Timestamp};
 use inbox::{Runner, RunnerSettings};
-use messaging::{DeliveryReports, Publisher, PublisherSettings, Record};
+use messaging::{DeliveryReports, Publisher, Record};
 use orders::Orders;
 use runtime::Service;
 use testkit::{Background, TestTopics};
@@ -33,8 +33,7 @@ impl Peers {
     /// Their messages wait on the topics.
     pub(crate) async fn without_consumer() -> Self {
         let topics = TestTopics::create().await;
-        let (publisher, reports) =
-            Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
+        let (publisher, reports) = Publisher::connect(&topics.brokers()).unwrap();
         Self { publisher, reports, sequences: BTreeMap::new(), consumer: None, topics }
     }
 

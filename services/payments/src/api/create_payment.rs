@@ -4,7 +4,7 @@ use actix_web::web::Data;
 use actix_web::{HttpResponse, post};
 use contracts::{Money, PaymentId, PaymentMethod};
 use edge::{
-    Accepted, Command, CommandError, IdempotencyKey, KeyedProblems, Phased, Problem, ProblemType,
+    Accepted, Command, CommandError, IdempotencyKey, Idempotent, KeyedProblems, Problem, ProblemType,
     ValidationErrors, problem_types,
 };
 use serde::Deserialize;
@@ -72,7 +72,7 @@ impl Command for CreatePayment {
 )]
 #[post("/v1/payments")]
 pub(crate) async fn create_payment(
-    payment: Phased<CreatePayment>,
+    payment: Idempotent<CreatePayment>,
     context: Data<Context>,
 ) -> Result<HttpResponse, Problem> {
     let (policy, life) = (context.settings.policy.clone(), context.settings.payment_life);

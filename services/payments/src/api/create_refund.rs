@@ -5,7 +5,8 @@ use actix_web::{HttpResponse, post};
 use contracts::{Money, PaymentId, RefundId};
 use edge::problem_types::NOT_FOUND;
 use edge::{
-    Accepted, Command, IdempotencyKey, KeyedProblems, Phased, Problem, ProblemType, Segment, ValidationErrors,
+    Accepted, Command, IdempotencyKey, Idempotent, KeyedProblems, Problem, ProblemType, Segment,
+    ValidationErrors,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -71,7 +72,7 @@ impl Command for CreateRefund {
 )]
 #[post("/v1/payments/{id}/refunds")]
 pub(crate) async fn create_refund(
-    refund: Phased<CreateRefund>,
+    refund: Idempotent<CreateRefund>,
     payment: Segment<PaymentId>,
     context: Data<Context>,
 ) -> Result<HttpResponse, Problem> {

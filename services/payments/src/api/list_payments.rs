@@ -55,6 +55,6 @@ pub(crate) async fn list_payments(
         payments::list(&mut connection, principal.tenant(), filter, page.before(), page.fetch()).await?;
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
     let refunds = refunds::of_payments(&mut connection, &ids).await?;
-    let listing = page.listing(rows, |row| row.id, |row| PaymentView::new(&row, &refunds)).transposed()?;
+    let listing = page.listing(rows, |row| row.id, |row| PaymentView::new(&row, &refunds))?;
     Ok(HttpResponse::Ok().json(listing))
 }

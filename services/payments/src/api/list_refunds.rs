@@ -33,6 +33,6 @@ pub(crate) async fn list_refunds(
     let mut connection = edge.database().connection().await?;
     let rows = refunds::list(&mut connection, principal.tenant(), page.before(), page.fetch()).await?;
     let view = |(row, payment)| RefundView::new(&payment, &row);
-    let listing = page.listing(rows, |(row, _)| row.id, view).transposed()?;
+    let listing = page.listing(rows, |(row, _)| row.id, view)?;
     Ok(HttpResponse::Ok().json(listing))
 }

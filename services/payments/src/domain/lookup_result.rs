@@ -25,14 +25,6 @@ pub enum LookupResult {
 }
 
 impl LookupResult {
-    /// Returns whether this result is the end of the call.
-    pub fn is_authoritative(&self) -> bool {
-        match self {
-            Self::Found { outcome, .. } => outcome.is_authoritative(),
-            Self::NotFound | Self::Unanswered(_) => false,
-        }
-    }
-
     /// Returns the processor's id of the object that was found.
     pub fn object(&self) -> Option<&str> {
         match self {

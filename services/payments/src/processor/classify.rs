@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::objects::{ErrorBody, Listed, Object};
+use super::objects::{ErrorBody, Object};
 use super::response::{Movement, ProcessorResponse};
 use crate::domain::{AttemptOutcome, LookupResult, UnknownReason};
 
@@ -51,11 +51,8 @@ fn classify_error(response: &ProcessorResponse) -> AttemptOutcome {
 /// Reads all objects that carry the tag of one payment or refund.
 ///
 /// One request takes effect once or not at all. Several effects give `Duplicate`, and an operator must look.
-pub(super) fn classify_found(movement: Movement, found: Vec<Listed>) -> LookupResult {
-    let read = |item: Listed| {
-        let object = item.id.clone();
-        (object, item.into_object().outcome(movement).unwrap_or(UNREADABLE_OBJECT))
-    };
+pub(super) fn classify_found(movement: Movement, found: Vec<Object>) -> LookupResult {
+    let read = |object: Object| (object.id.clone(), object.outcome(movement).unwrap_or(UNREADABLE_OBJECT));
     let mut found: Vec<_> = found.into_iter().map(read).collect();
     found.sort_by_key(|(_, outcome)| rank(outcome));
     let succeeded =
@@ -90,7 +87,7 @@ fn rank(outcome: &AttemptOutcome) -> u8 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The objects, newest first.
-    pub items: Vec<Listed>,
+    pub items: Vec<Object>,
     /// The cursor of the next page; `None` on the last page.
     pub next: Option<String>,
 }
@@ -113,5 +110,5 @@ pub(super) fn read_page(response: &ProcessorResponse) -> Result<Page, AttemptOut
         None if has_more => return Err(UNREADABLE_OBJECT),
         Some(_) | None => None,
     };
-    Ok(Page { items: data.into_iter().map(Listed::from).collect(), next })
+    Ok(Page { items: data, next })
 }

@@ -250,10 +250,10 @@ fn a_page_has_its_objects_and_the_cursor_of_the_next() {
     let Page { items, next } = page(&[ours, foreign], true).unwrap();
     assert_eq!(next.as_deref(), Some("pi_2"));
     let (ours, foreign) = (&items[0], &items[1]);
-    assert_eq!((ours.reference.as_deref(), ours.deployment.as_deref()), (Some("r"), Some("d")));
-    assert_eq!((ours.amount, ours.received, ours.currency.as_str()), (1999, Some(1999), "eur"));
+    assert_eq!((ours.reference(), ours.deployment()), (Some("r"), Some("d")));
+    assert_eq!((ours.amount, ours.amount_received, ours.currency.as_str()), (1999, Some(1999), "eur"));
     assert_eq!(ours.created.unwrap().timestamp(), 1_700_000_000);
-    assert_eq!((foreign.reference.as_deref(), foreign.status.as_str()), (None, "canceled"));
+    assert_eq!((foreign.reference(), foreign.status.as_str()), (None, "canceled"));
     assert_eq!(page(&[intent("succeeded")], false).unwrap().next, None);
 }
 

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::classify::{Page, classify, classify_found, read_page};
 use super::client::Processor;
-use super::objects::{Listed, Object};
+use super::objects::Object;
 use super::request_bodies::ObjectTag;
 use super::response::{Movement, ProcessorResponse};
 use crate::domain::{AttemptOutcome, CallKind, LookupResult, UnknownReason, time_delta};
@@ -93,7 +93,7 @@ impl Processor {
         let response = self.get(&["v1", movement.collection(), id], query, until).await;
         if let ProcessorResponse::Received { status: 200, body, .. } = &response
             && lookup.scope != LookupScope::KnownObject
-            && Object::read(body).is_some_and(|object| !has_tag(&object.into(), &lookup.tag))
+            && Object::read(body).is_some_and(|object| !has_tag(&object, &lookup.tag))
         {
             return LookupResult::NotFound;
         }
@@ -161,15 +161,10 @@ impl Processor {
         let mut query = filter.to_vec();
         query.push(("limit", PAGE_LENGTH));
         query.extend(cursor.map(|cursor| ("starting_after", cursor)));
-        let page = read_page(&self.get(&["v1", objects], &query, until).await)?;
-        if page.next.is_some() && page.next.as_deref() == cursor {
-            // The list ignores the cursor. Reading on would never end.
-            return Err(AttemptOutcome::Unknown(UnknownReason::Unreadable { status: 200 }));
-        }
-        Ok(page)
+        read_page(&self.get(&["v1", objects], &query, until).await)
     }
 }
 
-fn has_tag(item: &Listed, tag: &ObjectTag) -> bool {
-    item.reference.as_ref() == Some(&tag.reference) && item.deployment.as_ref() == Some(&tag.deployment)
+fn has_tag(object: &Object, tag: &ObjectTag) -> bool {
+    object.reference() == Some(&tag.reference) && object.deployment() == Some(&tag.deployment)
 }

@@ -22,7 +22,7 @@ pub use classify::{Page, classify};
 pub use client::{ClientSettings, Processor, ProcessorError, Request};
 pub(crate) use look_up::MAX_CLOCK_SKEW;
 pub use look_up::{Lookup, LookupScope};
-pub use objects::Listed;
+pub use objects::Object;
 pub use policy::CallPolicy;
 pub use request_bodies::{ObjectTag, RequestBodies};
 pub use response::{Movement, ProcessorResponse};

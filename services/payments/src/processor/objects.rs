@@ -1,36 +1,48 @@
 //! The processor's objects. Only the members that this service needs are read.
 
+use chrono::serde::ts_seconds_option;
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::response::Movement;
 use crate::domain::{AttemptOutcome, Fee, ProcessorReference, UnknownReason};
 
-/// A `PaymentIntent` or a refund, with the members that determine its outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Object {
-    pub(super) id: String,
-    #[serde(rename = "object")]
+/// A `PaymentIntent` or a refund. Its JSON is without what only the outcome of a request needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Object {
+    /// The processor's id of the object.
+    pub id: String,
+    #[serde(rename = "object", skip_serializing)]
     kind: String,
-    amount: i64,
+    /// Minor units.
+    pub amount: i64,
     /// Of a `PaymentIntent`: the amount that was charged.
-    amount_received: Option<i64>,
-    currency: String,
-    status: String,
-    created: Option<i64>,
+    pub amount_received: Option<i64>,
+    /// ISO 4217, lower case.
+    pub currency: String,
+    /// The processor's status, for instance `succeeded`.
+    pub status: String,
+    /// By the processor's clock.
+    #[serde(default, deserialize_with = "ts_seconds_option::deserialize")]
+    pub created: Option<DateTime<Utc>>,
     metadata: Option<Metadata>,
     /// Of a `PaymentIntent`: an id, or the expanded charge.
+    #[serde(skip_serializing)]
     latest_charge: Option<Value>,
     /// Of a refund: its charge.
+    #[serde(skip_serializing)]
     charge: Option<Value>,
-    /// Of a refund: its `PaymentIntent`.
-    payment_intent: Option<Value>,
+    /// Of a refund: the id of its `PaymentIntent`.
+    #[serde(default, deserialize_with = "id")]
+    pub payment_intent: Option<String>,
+    #[serde(skip_serializing)]
     failure_reason: Option<String>,
+    #[serde(skip_serializing)]
     last_payment_error: Option<ErrorDetail>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Metadata {
     reference: Option<String>,
     deployment: Option<String>,
@@ -58,6 +70,16 @@ impl ErrorDetail {
 impl Object {
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         serde_json::from_slice(body).ok()
+    }
+
+    /// The reference in its metadata. On our objects: the id of the payment or refund.
+    pub fn reference(&self) -> Option<&str> {
+        self.metadata.as_ref()?.reference.as_deref()
+    }
+
+    /// The deployment in its metadata.
+    pub fn deployment(&self) -> Option<&str> {
+        self.metadata.as_ref()?.deployment.as_deref()
     }
 
     /// Reads the outcome of a request for `movement`. Returns `None` if the object is of another kind or has an unknown
@@ -116,6 +138,10 @@ impl Object {
     }
 }
 
+fn id<'de, D: Deserializer<'de>>(member: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<Value>::deserialize(member)?.as_ref().and_then(id_of))
+}
+
 /// Reads the id of a member that is an id or an expanded object.
 fn id_of(reference: &Value) -> Option<String> {
     let id = if reference.is_object() { reference.get("id")? } else { reference };
@@ -130,53 +156,4 @@ fn fee_of(charge: &Value) -> Option<Fee> {
         amount: transaction.get("fee")?.as_i64()?,
         currency: transaction.get("currency")?.as_str()?.to_ascii_uppercase(),
     })
-}
-
-/// An object of a list. Its JSON is without what only the outcome of a request needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Listed {
-    /// The processor's id of the object.
-    pub id: String,
-    /// The reference in its metadata. On our objects: the id of the payment or refund.
-    pub reference: Option<String>,
-    /// The deployment in its metadata.
-    pub deployment: Option<String>,
-    /// Minor units.
-    pub amount: i64,
-    /// Of a `PaymentIntent`: the amount that was charged.
-    pub received: Option<i64>,
-    /// ISO 4217, lower case.
-    pub currency: String,
-    /// The processor's status, for instance `succeeded`.
-    pub status: String,
-    /// By the processor's clock.
-    pub created: Option<DateTime<Utc>>,
-    /// Of a refund: the id of its `PaymentIntent`.
-    pub payment_intent: Option<String>,
-    #[serde(skip)]
-    object: Object,
-}
-
-impl Listed {
-    pub(super) fn into_object(self) -> Object {
-        self.object
-    }
-}
-
-impl From<Object> for Listed {
-    fn from(object: Object) -> Self {
-        let metadata = object.metadata.as_ref();
-        Self {
-            id: object.id.clone(),
-            reference: metadata.and_then(|metadata| metadata.reference.clone()),
-            deployment: metadata.and_then(|metadata| metadata.deployment.clone()),
-            amount: object.amount,
-            received: object.amount_received,
-            currency: object.currency.clone(),
-            status: object.status.clone(),
-            created: object.created.and_then(|seconds| DateTime::from_timestamp(seconds, 0)),
-            payment_intent: object.payment_intent.as_ref().and_then(id_of),
-            object,
-        }
-    }
 }

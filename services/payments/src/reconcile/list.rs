@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use thiserror::Error;
 
 use crate::domain::{AttemptOutcome, CallKind};
-use crate::processor::{Listed, Page, Processor};
+use crate::processor::{Object, Page, Processor};
 
 /// Why records were not compared.
 #[derive(Debug, Error)]
@@ -42,7 +42,7 @@ impl<'a> ProcessorList<'a> {
     }
 
     /// Reads the next page. After the last one, every page is empty.
-    pub(super) async fn next_page(&mut self) -> Result<Vec<Listed>, ReconcileError> {
+    pub(super) async fn next_page(&mut self) -> Result<Vec<Object>, ReconcileError> {
         if self.has_ended() {
             return Ok(Vec::new());
         }

@@ -14,7 +14,7 @@ use super::list::{ProcessorList, ReconcileError};
 use super::report::Report;
 use crate::domain::review::{Reason, Subject};
 use crate::domain::{CallKind, time_delta};
-use crate::processor::{Listed, MAX_CLOCK_SKEW};
+use crate::processor::{MAX_CLOCK_SKEW, Object};
 use crate::settings::Settings;
 use crate::store::reconciliation::{Compared, Comparison, OurRecord, ProcessorRecord, Verdict};
 use crate::store::reviews::NewReview;
@@ -126,7 +126,7 @@ impl Run<'_> {
     async fn compare_page(
         &self,
         kind: CallKind,
-        page: &[Listed],
+        page: &[Object],
         window: &Range<DateTime<Utc>>,
     ) -> database::Result<Vec<Compared>> {
         let mut connection = self.database.connection().await?;

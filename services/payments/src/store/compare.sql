@@ -8,11 +8,12 @@
 WITH theirs AS (
     SELECT $1 AS kind,
            id AS processor_id,
-           coalesce(deployment = $3, false) AS is_tagged,
+           coalesce(metadata ->> 'deployment' = $3, false) AS is_tagged,
            -- A tagged object with another reference than an id has no record here.
-           CASE WHEN deployment = $3 AND pg_input_is_valid(reference, 'uuid') THEN reference::uuid END AS reference,
+           CASE WHEN metadata ->> 'deployment' = $3 AND pg_input_is_valid(metadata ->> 'reference', 'uuid')
+                THEN (metadata ->> 'reference')::uuid END AS reference,
            payment_intent,
-           CASE status WHEN 'succeeded' THEN coalesce(received, amount) ELSE amount END AS amount,
+           CASE status WHEN 'succeeded' THEN coalesce(amount_received, amount) ELSE amount END AS amount,
            upper(currency) AS currency,
            -- An object whose money is 'not_moved' will never move it. An unknown status is open.
            CASE WHEN status = 'succeeded' THEN 'moved'
@@ -21,8 +22,8 @@ WITH theirs AS (
                 WHEN $1 = 'refund' AND status = 'failed' THEN 'not_moved'
                 ELSE 'open' END AS money,
            created
-      FROM jsonb_to_recordset($2) AS object (id text, deployment text, reference text, payment_intent text, amount bigint,
-                                             received bigint, currency text, status text, created timestamptz)
+      FROM jsonb_to_recordset($2) AS object (id text, metadata jsonb, payment_intent text, amount bigint,
+                                             amount_received bigint, currency text, status text, created timestamptz)
 ),
 -- The records that the page is about, and those that were sent in its window. Arrays, because one index scan finds them all.
 candidate (id) AS (

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use contracts::{PaymentId, RefundId};
-use database::{Buffered, InsertRows, Rows, Tx, UnitOfWork, Write};
+use database::{Buffered, InsertRows, Rows, Tx, UnitOfWork, WithRows, Write};
 use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment};
@@ -35,7 +35,7 @@ impl Buffered for NewPosting {
     fn writes(mut rows: Vec<Self>) -> Vec<Write> {
         let mut seen = BTreeSet::new();
         rows.retain(|new| seen.insert((<&str>::from(new.posting.kind()), new.cause.clone())));
-        let entries = Entries::of(&rows);
+        let entries = entries_of(&rows);
         let transactions = InsertRows::new(ledger_transaction::table, rows)
             .column(ledger_transaction::tenant_id, |new| new.tenant.to_string())
             .column(ledger_transaction::kind, |new| new.posting.kind())
@@ -58,38 +58,27 @@ impl QueryFragment<Pg> for Transactions {
 }
 
 /// Inserts the entries of the transactions that were not there, so that entries always have the id of their own transaction.
-struct Entries(Rows);
-
-impl Entries {
-    fn of(postings: &[NewPosting]) -> Self {
-        let entry = |new: &NewPosting| {
-            let (kind, cause) = (new.posting.kind(), new.cause.clone());
-            let entries = new.posting.entries().into_iter();
-            (1_i16..)
-                .zip(entries)
-                .map(move |(line, entry)| (kind, cause.clone(), line, entry))
-                .collect::<Vec<_>>()
-        };
-        let entries: Vec<_> = postings.iter().flat_map(entry).collect();
-        let rows = Rows::default()
-            .column::<Text, PostingKind>("kind", entries.iter().map(|(kind, ..)| *kind))
-            .column::<Text, String>("cause", entries.iter().map(|(_, cause, ..)| cause.clone()))
-            .column::<SmallInt, i16>("line", entries.iter().map(|(_, _, line, _)| *line))
-            .column::<Text, _>("account", entries.iter().map(|(.., entry)| entry.account))
-            .column::<Text, _>("currency", entries.iter().map(|(.., entry)| entry.amount.currency.code()))
-            .column::<BigInt, _>("amount", entries.iter().map(|(.., entry)| entry.amount.amount));
-        Self(rows)
-    }
-}
-
-impl QueryFragment<Pg> for Entries {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(
-            "INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount) \
-             SELECT posted.id, given.line, posted.tenant_id, given.account, given.currency, given.amount FROM ",
-        );
-        self.0.walk_ast(out.reborrow())?;
-        out.push_sql(" JOIN posted ON posted.kind = given.kind AND posted.cause = given.cause");
-        Ok(())
-    }
+fn entries_of(postings: &[NewPosting]) -> WithRows<()> {
+    let entry = |new: &NewPosting| {
+        let (kind, cause) = (new.posting.kind(), new.cause.clone());
+        let entries = new.posting.entries().into_iter();
+        (1_i16..)
+            .zip(entries)
+            .map(move |(line, entry)| (kind, cause.clone(), line, entry))
+            .collect::<Vec<_>>()
+    };
+    let entries: Vec<_> = postings.iter().flat_map(entry).collect();
+    let rows = Rows::default()
+        .column::<Text, PostingKind>("kind", entries.iter().map(|(kind, ..)| *kind))
+        .column::<Text, String>("cause", entries.iter().map(|(_, cause, ..)| cause.clone()))
+        .column::<SmallInt, i16>("line", entries.iter().map(|(_, _, line, _)| *line))
+        .column::<Text, _>("account", entries.iter().map(|(.., entry)| entry.account))
+        .column::<Text, _>("currency", entries.iter().map(|(.., entry)| entry.amount.currency.code()))
+        .column::<BigInt, _>("amount", entries.iter().map(|(.., entry)| entry.amount.amount));
+    WithRows::new(
+        "INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount) \
+         SELECT posted.id, given.line, posted.tenant_id, given.account, given.currency, given.amount FROM ",
+        rows,
+        " JOIN posted ON posted.kind = given.kind AND posted.cause = given.cause",
+    )
 }

@@ -21,7 +21,7 @@ async fn no_query_finds_what_another_tenant_stored() {
     let database = TestDatabase::with(vec![Payments::migrations()]).await;
     let [owner, other]: [TenantId; 2] = ["acme", "globex"].map(|name| name.parse().unwrap());
     let order = OrderId::from(Uuid::now_v7());
-    let (payment, refund) = (PaymentId::from(Uuid::now_v7()), RefundId::from(Uuid::now_v7()));
+    let (payment, refund) = (PaymentId::of(order), RefundId::from(Uuid::now_v7()));
     store(&database, &owner, order, (payment, refund)).await;
 
     for (tenant, finds) in [(&other, false), (&owner, true)] {

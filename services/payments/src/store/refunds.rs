@@ -176,15 +176,10 @@ pub(crate) async fn find(
     tenant: &TenantId,
     id: RefundId,
 ) -> Result<Option<(RefundRow, PaymentRow)>> {
-    let row = refund::table
-        .inner_join(payment::table)
-        .filter(refund::id.eq(id.uuid()))
-        .filter(refund::tenant_id.eq(tenant.as_str()))
-        .select((RefundRow::as_select(), PaymentRow::as_select()))
-        .first(connection)
-        .await
-        .optional()?;
-    Ok(row)
+    match find_of_any_tenant(connection, id).await? {
+        Some((refund, payment)) if payment.tenant()? == *tenant => Ok(Some((refund, payment))),
+        _ => Ok(None),
+    }
 }
 
 /// Returns up to `limit` refunds of this tenant that are older than the refund `before`, newest first, each with its payment. Ids are

@@ -13,7 +13,7 @@ use super::attempt::Ended;
 use super::context::WorkerContext;
 use crate::domain::NextStep;
 use crate::domain::review::{Reason, Subject};
-use crate::store::calls::{self, Failures, Observed};
+use crate::store::calls::{self, Observed};
 use crate::store::payments::{self, PaymentRow};
 use crate::store::reviews::NewReview;
 use crate::transitions::{TransitionError, cancel_payment, open_review, payment_cannot_be_taken};
@@ -27,7 +27,8 @@ pub(super) async fn count(
     seen: Option<Observed<'_>>,
 ) -> Result<(), TransitionError> {
     let payment = row.id();
-    let Failures { count, is_sent } = calls::count_failure(tx, call).await?;
+    let failing = calls::count_failure(tx, call).await?;
+    let count = failing.faults;
     let what = if seen.is_some() { "a result cannot be recorded" } else { "a call cannot be taken" };
     tracing::error!(%payment, %call, count, %error, "{what}");
     if count < settings.faults {
@@ -37,7 +38,7 @@ pub(super) async fn count(
         let is_charge = call == payment.uuid();
         let subject =
             if is_charge { Subject::Payment(payment) } else { Subject::Refund(payment, call.into()) };
-        let may_be_sent = is_sent || outbox::is_restored_since(tx, row.requested_at()?).await?;
+        let may_be_sent = failing.is_sent() || outbox::is_restored_since(tx, row.requested_at()?).await?;
         let mut details = json!({ "faults": count, "sent": may_be_sent, "latest": error.to_string() });
         if let Some(Observed { text, object }) = seen {
             (details["seen"], details["object"]) = (json!(text), json!(object));

@@ -7,7 +7,7 @@ use database::Database;
 use envelope::{Envelope, Event, EventId, Timestamp, Topics};
 use idempotency::KeyPolicy;
 use inbox::{Runner, RunnerSettings};
-use messaging::{Publisher, PublisherSettings, Record};
+use messaging::{Publisher, Record};
 use operators::{InboxCommand, Installation, OperatorCommand};
 use payments::Payments;
 use runtime::{Context, Service};
@@ -59,7 +59,7 @@ fn cancelled(order: Order, sequence: i64) -> OrderMessage {
 
 /// Publishes these messages. Returns when all are on the topic.
 async fn publish(topics: &TestTopics, messages: &[OrderMessage]) {
-    let (publisher, mut acks) = Publisher::connect(&topics.brokers(), PublisherSettings::default()).unwrap();
+    let (publisher, mut acks) = Publisher::connect(&topics.brokers()).unwrap();
     let topic = topics.events(streams::ORDERS);
     for (token, OrderMessage { envelope, key, payload }) in (0..).zip(messages) {
         let headers = envelope.to_headers();

@@ -105,9 +105,9 @@ async fn a_clients_refund_that_a_restore_has_lost_is_made_once_if_the_client_rep
         let mut stage = Stage::new().await;
         let (mut order, lost) = (Order::new(), key());
         if is_old {
-            let mut payment = *order.payment.uuid().as_bytes();
-            payment[..6].fill(0); // the time in the id
-            order.payment = Uuid::from_bytes(payment).into();
+            let mut id = *order.order.uuid().as_bytes();
+            id[..6].fill(0); // the time in the id
+            order = Order::with(Uuid::from_bytes(id).into());
         }
         stage.consumes(order, LATER, false).await;
         stage.confirm(&confirmed(order)).await.unwrap();

@@ -42,7 +42,12 @@ pub(crate) struct Order {
 impl Order {
     /// Returns an order that the service does not know.
     pub(crate) fn new() -> Self {
-        Self { order: OrderId::generate(), payment: PaymentId::generate() }
+        Self::with(OrderId::generate())
+    }
+
+    /// Returns the order with this id.
+    pub(crate) fn with(order: OrderId) -> Self {
+        Self { order, payment: PaymentId::of(order) }
     }
 }
 

@@ -7,11 +7,9 @@
 mod command_error;
 mod command_request;
 mod idempotent;
-mod incoming_command;
 mod natural;
 mod not_null;
 mod outcome_response;
-mod phased;
 mod reply;
 
 pub use command_error::CommandError;
@@ -19,7 +17,6 @@ pub use command_request::{Command, CommandRequest};
 pub use idempotent::Idempotent;
 pub use natural::Natural;
 pub use not_null::not_null;
-pub use phased::Phased;
 pub use reply::Reply;
 
 /// The header with the key of a command.

@@ -13,7 +13,6 @@ use super::KEY_HEADER;
 use super::command_request::{Command, CommandRequest, stored_command};
 use super::outcome_response::{STATUS, to_http};
 use crate::http::{RequestSpan, read_json};
-use crate::problems::{ValidationError, invalid};
 use crate::{CommandError, Edge, Principal, Problem, Reply};
 
 /// A command whose token and body are valid.
@@ -59,11 +58,6 @@ impl<W: Command> FromRequest for Natural<W> {
             principal.require(W::SCOPE)?;
             let body = read_json(&request, &mut payload, &edge.settings).await?;
             let has_key = request.headers().contains_key(KEY_HEADER);
-            if has_key && edge.settings.strict {
-                let detail = "this command takes no key; send it without this header".to_owned();
-                let errors = vec![ValidationError { pointer: KEY_HEADER.to_owned(), detail }];
-                return Err(invalid("A header is not valid; see errors.", errors));
-            }
             let traceparent = RequestSpan::traceparent(&request);
             Ok(Self { edge, principal, traceparent, body, has_key, command: PhantomData })
         })

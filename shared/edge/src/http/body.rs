@@ -8,7 +8,7 @@ use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use futures_util::StreamExt;
-use idempotency::{Limits, canonicalise};
+use idempotency::canonicalise;
 
 use crate::problems::{ValidationError, invalid};
 use crate::{Edge, EdgeSettings, Problem, problem_types};
@@ -23,7 +23,7 @@ pub(crate) async fn read_json(
     settings: &EdgeSettings,
 ) -> Result<Vec<u8>, Problem> {
     let body = read(request, payload, settings).await?;
-    canonicalise(&body, Limits::default()).map_err(|error| {
+    canonicalise(&body).map_err(|error| {
         let detail = format!("{} (line {}, column {})", error.what, error.line, error.column);
         invalid("The body is not acceptable JSON.", vec![ValidationError { pointer: error.pointer, detail }])
     })

@@ -7,6 +7,7 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpRequest};
+use envelope::is_traceparent;
 use tracing::Span;
 use tracing::field::Empty;
 use tracing_actix_web::{DefaultRootSpanBuilder, RequestId, RootSpanBuilder, TracingLogger};
@@ -97,21 +98,6 @@ fn admit_line<B>(response: &ServiceResponse<B>) -> Option<u64> {
     }
 }
 
-/// Accepts `00-<32 hex>-<16 hex>-<2 hex>` with both ids non-zero. Source: W3C Trace Context.
-fn is_traceparent(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let hex = |part: &str, length| {
-        part.len() == length && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-    };
-    let [version, trace, parent, flags] = parts[..] else { return false };
-    version == "00"
-        && hex(trace, 32)
-        && hex(parent, 16)
-        && hex(flags, 2)
-        && trace.bytes().any(|b| b != b'0')
-        && parent.bytes().any(|b| b != b'0')
-}
-
 /// A new trace context. The version bits of a UUID keep both ids from being zero.
 fn new_traceparent() -> String {
     let trace = Uuid::new_v4().simple().to_string();
@@ -124,19 +110,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_valid_traceparent_is_taken_over() {
-        assert!(is_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+    fn a_new_traceparent_is_valid() {
         let new = new_traceparent();
         assert!(is_traceparent(&new), "{new}");
-        for bad in [
-            "",
-            "x",
-            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
-            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
-            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
-        ] {
-            assert!(!is_traceparent(bad), "{bad}");
-        }
     }
 }

@@ -29,7 +29,7 @@ pub async fn response_headers(
     let response = next.call(request).await?.map_into_boxed_body();
     count_key(&response);
     let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
-    let problem = problem.map(|problem| problem.body_for(id.as_deref()));
+    let problem = problem.map(|problem| problem.body(id.as_deref()));
     let mut response = response.map_body(|_, body| unread.until_sent(problem.map_or(body, BoxBody::new)));
     let headers = response.headers_mut();
     if !headers.contains_key(CACHE_CONTROL) {

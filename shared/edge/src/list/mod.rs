@@ -4,7 +4,6 @@ mod cursor;
 mod filter;
 mod parameters;
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -60,17 +59,20 @@ impl<F: Filter> Page<F> {
     }
 
     /// Builds the page from the rows that were read.
-    pub fn listing<R, T>(
+    ///
+    /// # Errors
+    /// The first error of `view`.
+    pub fn listing<R, T, E>(
         &self,
         mut rows: Vec<R>,
         id: impl Fn(&R) -> Uuid,
-        view: impl FnMut(R) -> T,
-    ) -> Listing<T> {
+        view: impl FnMut(R) -> Result<T, E>,
+    ) -> Result<Listing<T>, E> {
         let size = usize::from(self.limit);
         let more = rows.len() > size;
         rows.truncate(size);
         let next_cursor = rows.last().filter(|_| more).map(|row| cursor::encode(id(row)));
-        Listing { data: rows.into_iter().map(view).collect(), next_cursor }
+        Ok(Listing { data: rows.into_iter().map(view).collect::<Result<_, E>>()?, next_cursor })
     }
 
     /// Reads the page.
@@ -98,13 +100,6 @@ impl<F: Filter> Page<F> {
     }
 }
 
-impl<F> fmt::Debug for Page<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, before, filter: _ } = self;
-        f.debug_struct("Page").field("limit", limit).field("before", before).finish_non_exhaustive()
-    }
-}
-
 impl<F: Filter + 'static> FromRequest for Page<F> {
     type Error = Problem;
     type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
@@ -123,15 +118,4 @@ pub struct Listing<T> {
     /// The cursor of the next page; null on the last one.
     #[schema(required)]
     pub next_cursor: Option<String>,
-}
-
-impl<T, E> Listing<Result<T, E>> {
-    /// The page, or the first error among its entries.
-    ///
-    /// # Errors
-    /// The first error among the entries.
-    pub fn transposed(self) -> Result<Listing<T>, E> {
-        let data = self.data.into_iter().collect::<Result<_, E>>()?;
-        Ok(Listing { data, next_cursor: self.next_cursor })
-    }
 }

@@ -1,6 +1,6 @@
 //! The parameters of a list's request, read by their documented names and types.
 
-use idempotency::{Limits, canonicalise};
+use idempotency::canonicalise;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
@@ -76,7 +76,7 @@ fn is_number(parameter: &Parameter) -> bool {
 /// Reads a number by the rules of a body: `20` and `2e1` are one number.
 fn number(text: &str) -> Option<Value> {
     let is_bare = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
-    let canonical = canonicalise(text.as_bytes(), Limits::default()).ok().filter(|_| is_bare)?;
+    let canonical = canonicalise(text.as_bytes()).ok().filter(|_| is_bare)?;
     serde_json::from_slice(&canonical).ok()
 }
 

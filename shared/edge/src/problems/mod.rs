@@ -8,6 +8,6 @@ mod validation;
 pub(crate) use problem::{MEDIA_TYPE, json_bytes};
 pub(crate) use validation::{invalid, parse, typed};
 
-pub use problem::{Problem, ProblemBody, ProblemType, problem_types};
+pub use problem::{Problem, ProblemType, problem_types};
 pub use texts::CardNumbers;
 pub use validation::{ValidationError, ValidationErrors};

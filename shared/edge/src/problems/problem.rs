@@ -9,7 +9,6 @@ use actix_web::{HttpResponse, ResponseError};
 use database::ErrorClass;
 use idempotency::StoredResponse;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::validation::ValidationError;
 
@@ -94,32 +93,20 @@ pub struct Problem {
     required: Option<String>,
 }
 
-/// A problem as JSON.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Problem)]
-pub struct ProblemBody {
-    /// The address of the problem's explanation.
+/// A problem as JSON. `problem_components.rs` describes its members.
+#[derive(Serialize)]
+struct ProblemBody<'p> {
     #[serde(rename = "type")]
-    #[schema(examples("/problems/idempotency-key-reused"))]
-    pub kind: String,
-    /// The same text for every problem of this type.
-    pub title: String,
-    /// The HTTP status.
-    pub status: u16,
-    /// What is wrong in this case, and what the client can do.
-    pub detail: String,
-    /// Stable, so that clients can branch on it.
-    #[schema(examples("idempotency-key-reused"))]
-    pub code: String,
-    /// Whether the same request with the same key may succeed later.
-    pub retryable: bool,
-    /// The errors of an invalid request.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<ValidationError>,
-    /// The id of the request, as in `X-Request-Id`. Absent where a rule of the command rejected the request: each retry gets
-    /// the same bytes.
+    kind: String,
+    title: &'static str,
+    status: u16,
+    detail: &'p str,
+    code: &'static str,
+    retryable: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'p [ValidationError],
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_id: Option<String>,
+    request_id: Option<&'p str>,
 }
 
 impl Problem {
@@ -207,22 +194,18 @@ impl Problem {
         format!("<{}>; rel=\"describedby\"", self.path())
     }
 
-    fn body(&self) -> ProblemBody {
-        ProblemBody {
+    /// The body of the response. The id of the request is not in a stored one, because each retry gets the same bytes.
+    pub(crate) fn body(&self, request_id: Option<&str>) -> Vec<u8> {
+        json_bytes(&ProblemBody {
             kind: self.path(),
-            title: self.kind.title.to_owned(),
+            title: self.kind.title,
             status: self.status,
-            detail: self.detail.clone(),
-            code: self.kind.code.to_owned(),
+            detail: &self.detail,
+            code: self.kind.code,
             retryable: self.kind.retryable,
-            errors: self.errors.clone(),
-            request_id: None,
-        }
-    }
-
-    /// The body of the response to this request.
-    pub(crate) fn body_for(&self, request: Option<&str>) -> Vec<u8> {
-        json_bytes(&ProblemBody { request_id: request.map(str::to_owned), ..self.body() })
+            errors: &self.errors,
+            request_id,
+        })
     }
 
     /// The problem as a response that can be stored and replayed.
@@ -230,7 +213,7 @@ impl Problem {
         let mut headers =
             vec![(CONTENT_TYPE.to_string(), MEDIA_TYPE.to_owned()), (LINK.to_string(), self.link())];
         headers.extend(self.retry_after.map(|seconds| (RETRY_AFTER.to_string(), seconds.to_string())));
-        StoredResponse { status: self.status, headers, body: json_bytes(&self.body()) }
+        StoredResponse { status: self.status, headers, body: self.body(None) }
     }
 }
 
@@ -267,7 +250,7 @@ impl ResponseError for Problem {
             response.insert_header((name, required.as_str()));
         }
         response.insert_header((LINK, self.link()));
-        response.content_type(MEDIA_TYPE).json(self.body())
+        response.content_type(MEDIA_TYPE).body(self.body(None))
     }
 }
 

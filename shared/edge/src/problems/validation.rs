@@ -249,7 +249,7 @@ mod tests {
     fn a_long_list_of_errors_is_cut_and_counted() {
         let mut errors = ValidationErrors::default();
         (0..1000).for_each(|i| errors.require(false, format!("/{i}"), "wrong"));
-        let body: Value = serde_json::from_slice(&errors.into_problem().unwrap().body_for(None)).unwrap();
+        let body: Value = serde_json::from_slice(&errors.into_problem().unwrap().body(None)).unwrap();
         assert_eq!(body["errors"].as_array().unwrap().len(), 20);
         assert!(body["detail"].as_str().unwrap().contains("1000 errors, of which 20"), "{body}");
     }

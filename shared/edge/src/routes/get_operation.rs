@@ -52,20 +52,6 @@ pub(crate) fn accepted(operation_id: OperationId) -> StoredResponse {
     StoredResponse { status: 202, headers, body }
 }
 
-/// The state of an operation. A closed list: a new value is a new version of the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum OperationStatus {
-    /// The operation has not ended.
-    Running,
-    /// The command was carried out, once.
-    Succeeded,
-    /// The command was not carried out and never will be.
-    Failed,
-    /// It is not known yet whether the command was carried out.
-    Unknown,
-}
-
 /// A command that may take longer than its request.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Operation)]
@@ -73,7 +59,7 @@ struct OperationView {
     /// The operation's id.
     id: OperationId,
     /// The operation's state.
-    status: OperationStatus,
+    status: OperationState,
     /// The final response of the command; null until the operation has ended.
     #[schema(required)]
     reply: Option<OperationReply>,
@@ -102,12 +88,7 @@ impl TryFrom<OperationRecord> for OperationView {
         let timestamp = |time| Timestamp::from_rfc3339(database::time::to_rfc3339(time));
         Ok(Self {
             id: record.id,
-            status: match record.state {
-                OperationState::Running => OperationStatus::Running,
-                OperationState::Succeeded => OperationStatus::Succeeded,
-                OperationState::Failed => OperationStatus::Failed,
-                OperationState::Unknown => OperationStatus::Unknown,
-            },
+            status: record.state,
             reply: record.reply.map(OperationReply::try_from).transpose()?,
             created_at: timestamp(record.created_at),
             updated_at: timestamp(record.updated_at),

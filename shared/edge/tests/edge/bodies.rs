@@ -135,7 +135,7 @@ fn noted_long() -> String {
 
 fn fingerprint_of(body: &str) -> String {
     use std::fmt::Write as _;
-    let body = idempotency::canonicalise(body.as_bytes(), idempotency::Limits::default()).unwrap();
+    let body = idempotency::canonicalise(body.as_bytes()).unwrap();
     let fingerprint = idempotency::Fingerprint::of(&idempotency::FingerprintInput {
         method: "POST",
         route_template: "/v1/orders",

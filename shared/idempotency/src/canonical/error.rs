@@ -47,7 +47,7 @@ pub enum JsonErrorKind {
     /// Arrays and objects are nested too deeply.
     #[error("nested deeper than {limit} levels")]
     TooDeep {
-        /// [`super::Limits::max_depth`].
+        /// The deepest allowed nesting.
         limit: u8,
     },
 }

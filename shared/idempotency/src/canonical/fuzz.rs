@@ -4,19 +4,16 @@
 use serde_json::{Number, Value};
 
 use super::properties::is_extra_strictness;
-use super::{JsonErrorKind, Limits, canonicalise};
+use super::reader::read_document;
+use super::{JsonErrorKind, canonicalise};
 
 #[test]
 fn a_document_and_its_form_are_the_same_value_for_another_parser() {
     bolero::check!(name = "canonical").with_iterations(0).for_each(|document| {
         let judged = serde_json::from_slice::<Value>(document);
-        match canonicalise(document, Limits::default()) {
+        match canonicalise(document) {
             Ok(form) => {
-                assert_eq!(
-                    canonicalise(&form, Limits::default()).as_ref(),
-                    Ok(&form),
-                    "the form of the form"
-                );
+                assert_eq!(canonicalise(&form).as_ref(), Ok(&form), "the form of the form");
                 assert!(form.len() * 4 <= document.len() * 21, "`1e20` grows most: 4 bytes become 21");
                 only_depth_is_limited(document, &form);
                 match judged {
@@ -35,7 +32,7 @@ fn a_document_and_its_form_are_the_same_value_for_another_parser() {
 
 fn only_depth_is_limited(document: &[u8], form: &Vec<u8>) {
     for max_depth in 0..3 {
-        match canonicalise(document, Limits { max_depth }) {
+        match read_document(document, max_depth) {
             Ok(flat) => assert_eq!(&flat, form),
             Err(error) => assert_eq!(error.what, JsonErrorKind::TooDeep { limit: max_depth }),
         }

@@ -9,7 +9,7 @@
 //!
 //! `serde_json` reads the grammar of RFC 8259. Beyond it the form is strict where parsers disagree, because a parser could
 //! act on another value than the compared one. It refuses duplicate member names, U+0000 and lone surrogates in strings,
-//! nesting deeper than [`Limits::max_depth`], numbers of more than 64 significant digits or with an exponent beyond ±400
+//! nesting deeper than 64 levels, numbers of more than 64 significant digits or with an exponent beyond ±400
 //! (as in d.ddd × 10^exponent).
 
 mod decimal;
@@ -25,28 +25,18 @@ mod tests;
 
 pub use error::{JsonError, JsonErrorKind};
 
-/// The limits of a document's structure. The caller limits its size in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// The deepest nesting of arrays and objects; 0 allows a scalar only. Reading recurses once for each level, and
-    /// `serde_json` itself refuses more than 127.
-    pub max_depth: u8,
-}
-
-impl Default for Limits {
-    /// 64 levels.
-    fn default() -> Self {
-        Self { max_depth: 64 }
-    }
-}
+/// The deepest nesting of arrays and objects. Reading recurses once for each level, and `serde_json` itself refuses more
+/// than 127.
+const MAX_DEPTH: u8 = 64;
 
 /// Returns the canonical form of the JSON value in `bytes`.
 ///
 /// Time grows as n log n in the number of members, and memory with the length of `bytes`: exponents are never
-/// expanded (the result is at most about five times as long, where `1e20` becomes its 21 digits).
+/// expanded (the result is at most about five times as long, where `1e20` becomes its 21 digits). The caller limits the
+/// size of `bytes`.
 ///
 /// # Errors
 /// [`JsonError`] with the first place that is not JSON, or that this form refuses: [`JsonErrorKind`] lists why.
-pub fn canonicalise(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, JsonError> {
-    reader::read_document(bytes, limits)
+pub fn canonicalise(bytes: &[u8]) -> Result<Vec<u8>, JsonError> {
+    reader::read_document(bytes, MAX_DEPTH)
 }

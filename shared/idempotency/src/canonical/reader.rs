@@ -13,17 +13,17 @@ use serde_json::value::RawValue;
 
 use super::error::{JsonError, JsonErrorKind};
 use super::members::{Members, Name};
-use super::{Limits, decimal, members};
+use super::{decimal, members};
 
-pub(super) fn read_document(document: &[u8], limits: Limits) -> Result<Vec<u8>, JsonError> {
+pub(super) fn read_document(document: &[u8], max_depth: u8) -> Result<Vec<u8>, JsonError> {
     let out = Vec::with_capacity(document.len());
     let mut reader =
-        Reader { document, limits, start: 0, end: 0, out, pointer: String::new(), refused: None };
+        Reader { document, max_depth, start: 0, end: 0, out, pointer: String::new(), refused: None };
     if document.starts_with("\u{feff}".as_bytes()) {
         return Err(JsonError::refused(document, 0, String::new(), JsonErrorKind::ByteOrderMark));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(document);
-    let read = Value { levels: limits.max_depth, reader: &mut reader }.deserialize(&mut deserializer);
+    let read = Value { levels: max_depth, reader: &mut reader }.deserialize(&mut deserializer);
     match (read.and_then(|()| deserializer.end()), reader.refused) {
         (Ok(()), _) => Ok(reader.out),
         (Err(_), Some(what)) => Err(JsonError::refused(document, reader.start, reader.pointer, what)),
@@ -33,7 +33,7 @@ pub(super) fn read_document(document: &[u8], limits: Limits) -> Result<Vec<u8>, 
 
 struct Reader<'a> {
     document: &'a [u8],
-    limits: Limits,
+    max_depth: u8,
     /// The first byte of the name or value that is being read, or was read last.
     start: usize,
     /// The number of bytes read, without the white space, separators and closing brackets that follow.
@@ -132,7 +132,7 @@ impl<'a> DeserializeSeed<'a> for Value<'_, 'a> {
             return reader.write_leaf(spelling);
         };
         let Some(levels) = self.levels.checked_sub(1) else {
-            return Err(reader.refuse(JsonErrorKind::TooDeep { limit: reader.limits.max_depth }));
+            return Err(reader.refuse(JsonErrorKind::TooDeep { limit: reader.max_depth }));
         };
         reader.end = reader.start + 1;
         reader.out.push(bracket);

@@ -1,11 +1,12 @@
-use super::{JsonError, JsonErrorKind as Kind, Limits, canonicalise};
+use super::reader::read_document;
+use super::{JsonError, JsonErrorKind as Kind, canonicalise};
 
 fn canonical(document: impl AsRef<[u8]>) -> String {
-    String::from_utf8(canonicalise(document.as_ref(), Limits::default()).unwrap()).unwrap()
+    String::from_utf8(canonicalise(document.as_ref()).unwrap()).unwrap()
 }
 
 fn error(document: impl AsRef<[u8]>) -> JsonError {
-    canonicalise(document.as_ref(), Limits::default()).unwrap_err()
+    canonicalise(document.as_ref()).unwrap_err()
 }
 
 #[track_caller]
@@ -274,14 +275,11 @@ fn nesting_ends_at_the_limit() {
     refused("[".repeat(1_000_000), Kind::TooDeep { limit: 64 }, 65, &"/0".repeat(64));
     refused("{\"a\":".repeat(1_000_000), Kind::TooDeep { limit: 64 }, 64 * 5 + 1, &"/a".repeat(64));
 
-    let flat = Limits { max_depth: 0 };
-    assert_eq!(canonicalise(b"1", flat), Ok(b"1".to_vec()));
-    assert_eq!(canonicalise(b"[]", flat).unwrap_err().what, Kind::TooDeep { limit: 0 });
-    let deepest = Limits { max_depth: 127 };
-    assert_eq!(canonicalise(nested(127).as_bytes(), deepest), Ok(nested(127).into_bytes()));
-    let deeper = Limits { max_depth: u8::MAX };
+    assert_eq!(read_document(b"1", 0), Ok(b"1".to_vec()));
+    assert_eq!(read_document(b"[]", 0).unwrap_err().what, Kind::TooDeep { limit: 0 });
+    assert_eq!(read_document(nested(127).as_bytes(), 127), Ok(nested(127).into_bytes()));
     assert_eq!(
-        canonicalise(nested(128).as_bytes(), deeper).unwrap_err().what,
+        read_document(nested(128).as_bytes(), u8::MAX).unwrap_err().what,
         Kind::Syntax("recursion limit exceeded".to_owned())
     );
 }

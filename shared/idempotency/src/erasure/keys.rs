@@ -4,13 +4,10 @@
 //! one snapshot: it finds the record before the COMMIT of the move, and the tombstone after it.
 
 use database::{Database, Result};
-use diesel::sql_query;
-use diesel::sql_types::BigInt;
-use diesel_async::RunQueryDsl;
 use tokio_util::sync::CancellationToken;
 
+use super::erase_batch;
 use super::partitions::make_partitions;
-use super::{BATCH, Count, goes_on};
 
 /// Removes records and responses, and inserts tombstones, in one statement. The condition repeats that of the index
 /// `idempotency_record_expiry`. `ctid` needs no plan: it is the place of a row that this statement has locked.
@@ -45,10 +42,7 @@ pub async fn erase_expired_keys(database: &Database, stop: &CancellationToken) -
     let mut erased = 0;
     loop {
         make_partitions(database, stop).await?;
-        let moved: Count =
-            sql_query(MOVE).bind::<BigInt, _>(BATCH).get_result(&mut database.connection().await?).await?;
-        erased += moved.number;
-        if !goes_on(moved.number, stop).await {
+        if !erase_batch(database, stop, MOVE, &mut erased).await? {
             return Ok(erased);
         }
     }

@@ -18,8 +18,10 @@ mod partitions;
 
 use std::time::Duration;
 
-use diesel::QueryableByName;
+use database::{Database, Result};
 use diesel::sql_types::BigInt;
+use diesel::{QueryableByName, sql_query};
+use diesel_async::RunQueryDsl;
 use tokio_util::sync::CancellationToken;
 
 pub use early::{ResponsesOf, expire_responses};
@@ -39,7 +41,16 @@ struct Count {
     number: i64,
 }
 
-/// Reports whether the pass goes on after a batch of this size, and pauses before it does.
-async fn goes_on(removed: i64, stop: &CancellationToken) -> bool {
-    removed >= BATCH && stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_some()
+/// Runs the statement for one batch, and adds the number of its rows. Reports whether the pass goes on, and pauses before it
+/// does.
+async fn erase_batch(
+    database: &Database,
+    stop: &CancellationToken,
+    statement: &str,
+    erased: &mut i64,
+) -> Result<bool> {
+    let batch = sql_query(statement).bind::<BigInt, _>(BATCH);
+    let Count { number } = batch.get_result(&mut database.connection().await?).await?;
+    *erased += number;
+    Ok(number >= BATCH && stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_some())
 }

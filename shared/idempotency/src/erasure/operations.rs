@@ -2,12 +2,9 @@
 //! outcome came long after the response 202.
 
 use database::{Database, Result};
-use diesel::sql_query;
-use diesel::sql_types::BigInt;
-use diesel_async::RunQueryDsl;
 use tokio_util::sync::CancellationToken;
 
-use super::{BATCH, Count, goes_on};
+use super::erase_batch;
 
 /// An operation never goes before its record: the audits compare the two.
 const ERASE: &str = "
@@ -29,12 +26,6 @@ const ERASE: &str = "
 /// Database errors. Batches before the error are committed.
 pub async fn erase_operations(database: &Database, stop: &CancellationToken) -> Result<i64> {
     let mut erased = 0;
-    loop {
-        let batch: Count =
-            sql_query(ERASE).bind::<BigInt, _>(BATCH).get_result(&mut database.connection().await?).await?;
-        erased += batch.number;
-        if !goes_on(batch.number, stop).await {
-            return Ok(erased);
-        }
-    }
+    while erase_batch(database, stop, ERASE, &mut erased).await? {}
+    Ok(erased)
 }

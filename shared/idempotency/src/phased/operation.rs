@@ -52,7 +52,7 @@ pub async fn operation(
     let reply = match state {
         // These columns hold the response of the last attempt, which is not final.
         OperationState::Running | OperationState::Unknown => None,
-        OperationState::Succeeded | OperationState::Failed => StoredResponse::from_columns(response)?,
+        OperationState::Succeeded | OperationState::Failed => response.try_into()?,
     };
     Ok(Some(OperationRecord { id: id.into(), client, state, reply, created_at, updated_at }))
 }

@@ -12,11 +12,12 @@ use diesel::result::Error::SerializationError;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use envelope::OperationId;
+use serde::Serialize;
 use strum::{EnumString, IntoStaticStr};
 
 use crate::record::{RecordState, idempotency_record, idempotency_snapshot};
 use crate::stored_response::ResponseColumns;
-use crate::{KeyedRequest, Operation, Retention, StoredResponse};
+use crate::{KeyedRequest, Operation, Outcome, Retention, StoredResponse};
 
 diesel::table! {
     idempotency_operation (operation_id) {
@@ -39,9 +40,11 @@ diesel::table! {
 diesel::allow_tables_to_appear_in_same_query!(idempotency_record, idempotency_operation);
 diesel::allow_tables_to_appear_in_same_query!(idempotency_snapshot, idempotency_operation);
 
-/// The state of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+/// The state of an operation. A closed list: a new value is a new version of the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, Serialize)]
 #[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = OperationStatus))]
 pub enum OperationState {
     /// The operation has not ended, and nothing about it is in doubt.
     Running,
@@ -185,21 +188,8 @@ pub(super) async fn retention(tx: &mut Tx, id: OperationId) -> Result<Option<Ret
     Ok(kept.map(|(reply, tombstone)| Retention { reply, tombstone }))
 }
 
-/// The state of an operation, as a waiting caller reads it.
-#[derive(Debug)]
-pub(super) enum Progress {
-    /// There is no response yet.
-    Pending,
-    /// The stored response.
-    Responded(StoredResponse),
-    /// The attempt had no effect. Its response is not stored for the key.
-    Retryable(StoredResponse),
-    /// The stored response has been erased.
-    Erased,
-}
-
-/// Reads the progress of an operation by one statement.
-pub(super) async fn find_progress(connection: &mut Connection, id: OperationId) -> Result<Progress> {
+/// Reads the outcome of an operation by one statement; `None` as long as there is no response.
+pub(super) async fn find_outcome(connection: &mut Connection, id: OperationId) -> Result<Option<Outcome>> {
     use idempotency_operation as operation;
     use idempotency_record as record;
     use idempotency_snapshot as snapshot;
@@ -214,17 +204,13 @@ pub(super) async fn find_progress(connection: &mut Connection, id: OperationId) 
         ));
     let row: Option<(RecordState, ResponseColumns, ResponseColumns)> =
         row.first(connection).await.optional()?;
-    let Some((state, stored, last_attempt)) = row else { return Ok(Progress::Erased) };
+    let Some((state, stored, last_attempt)) = row else { return Ok(Some(Outcome::Expired)) };
     Ok(match state {
-        RecordState::Started => Progress::Pending,
-        RecordState::FailedRetryable => {
-            StoredResponse::from_columns(last_attempt)?.map_or(Progress::Pending, Progress::Retryable)
-        }
+        RecordState::Started => None,
+        RecordState::FailedRetryable => Option::try_from(last_attempt)?.map(Outcome::Refused),
         RecordState::Completed
         | RecordState::Unknown
         | RecordState::FailedTerminal
-        | RecordState::Expired => {
-            StoredResponse::from_columns(stored)?.map_or(Progress::Erased, Progress::Responded)
-        }
+        | RecordState::Expired => Some(Option::try_from(stored)?.map_or(Outcome::Expired, Outcome::Executed)),
     })
 }

@@ -12,7 +12,7 @@ use envelope::OperationId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::store::{Progress, find_progress, retention, store_response};
+use super::store::{find_outcome, retention, store_response};
 use super::{WaitPolicy, count_after_commit};
 use crate::metrics::OperationStep;
 use crate::{Outcome, RecordState, StoredResponse};
@@ -89,12 +89,7 @@ async fn read_outcome(database: &Database, operation: OperationId) -> Result<Opt
             return Ok(None);
         }
     };
-    Ok(match find_progress(&mut connection, operation).await? {
-        Progress::Pending => None,
-        Progress::Responded(response) => Some(Outcome::Executed(response)),
-        Progress::Retryable(response) => Some(Outcome::Refused(response)),
-        Progress::Erased => Some(Outcome::Expired),
-    })
+    find_outcome(&mut connection, operation).await
 }
 
 /// Stores the response 202 if the operation is still pending. Returns the response if it was stored.

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use database::{Rows, Tx};
-use diesel::sql_types::{BigInt, Binary, Integer, Jsonb, Text, Uuid as SqlUuid};
+use database::{Rows, Tx, WithRows};
+use diesel::Selectable;
+use diesel::dsl::SqlTypeOf;
+use diesel::pg::Pg;
+use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use serde_json::Value;
 use uuid::Uuid;
 
-use super::row::headers_from;
-use crate::HandlerError;
+use super::WaitingMessage;
 use crate::error::{BatchError, Cause};
-use crate::message::{AggregateRef, InboxEntry, IncomingMessage, RecordOrigin};
-use crate::statement::WithRows;
+use crate::message::{AggregateRef, InboxEntry, IncomingMessage};
 
 /// Held messages by aggregate and sequence.
 pub(crate) struct HeldMessages {
@@ -35,21 +35,16 @@ impl HeldMessages {
         entries: &[InboxEntry],
     ) -> Result<Self, BatchError> {
         let mut held = Self { messages: BTreeMap::new(), released: Vec::new() };
-        let mut stored: Vec<Stored> = followers(consumer, entries).get_results(&mut tx).await?;
+        let mut stored: Vec<WaitingMessage> = followers(consumer, entries).get_results(&mut tx).await?;
         while !stored.is_empty() {
             let mut entries = Vec::with_capacity(stored.len());
             for stored in stored {
-                let (entry, message) = decode(stored);
-                let key = (entry.aggregate.clone(), entry.sequence);
-                let first = held.messages.get(&key).map(|first| first.message.envelope.id.uuid());
-                // An older program held both of two messages with one number.
-                let message = match first.filter(|first| *first != entry.id) {
-                    Some(first) => Err(HandlerError::SecondHistory(first)),
-                    None => message,
-                };
+                let entry = stored.row.entry();
                 // The stored message is parked itself, and not the new message before it.
                 let cause = Cause::Held(entry.clone());
-                let message = message.map_err(|error| BatchError { cause, ..error.into() })?;
+                let message =
+                    stored.decode_headers().map_err(|error| BatchError { cause, ..error.into() })?;
+                let key = (entry.aggregate.clone(), entry.sequence);
                 held.messages.insert(key, Held { message, is_stored: true });
                 entries.push(entry);
             }
@@ -86,28 +81,18 @@ impl HeldMessages {
     }
 }
 
-/// The entry, the origin and the payload of a held message.
-type Stored = ((Uuid, String, Uuid, i64), (String, i32, i64, Value), Vec<u8>);
-type StoredSql = ((SqlUuid, Text, SqlUuid, BigInt), (Text, Integer, BigInt, Jsonb), Binary);
-
-fn decode((entry, origin, payload): Stored) -> (InboxEntry, Result<IncomingMessage, HandlerError>) {
-    let (id, source, aggregate, sequence) = entry;
-    let (topic, partition, offset, headers) = origin;
-    let message = headers_from(headers).and_then(|headers| {
-        IncomingMessage::from_parts(RecordOrigin { topic, partition, offset, headers }, payload)
-    });
-    (InboxEntry { id, aggregate: AggregateRef { source, id: aggregate }, sequence }, message)
-}
+/// The SQL types of a [`WaitingMessage`].
+type WaitingColumns = SqlTypeOf<<WaitingMessage as Selectable<Pg>>::SelectExpression>;
 
 /// Selects the held messages that directly follow these.
-fn followers(consumer: &str, entries: &[InboxEntry]) -> WithRows<StoredSql> {
+fn followers(consumer: &str, entries: &[InboxEntry]) -> WithRows<WaitingColumns> {
     let rows = Rows::default()
         .column::<Text, _>("consumer", entries.iter().map(|_| consumer.to_owned()))
         .column::<Text, _>("source", entries.iter().map(|entry| entry.aggregate.source.clone()))
         .column::<SqlUuid, _>("aggregate_id", entries.iter().map(|entry| entry.aggregate.id))
         .column::<BigInt, _>("sequence", entries.iter().map(|entry| entry.sequence.saturating_add(1)));
     WithRows::new(
-        "SELECT message_id, source, aggregate_id, sequence, topic, partition, record_offset, headers, payload \
+        "SELECT message_id, source, aggregate_id, sequence, state, topic, partition, record_offset, headers, error, reason, payload \
            FROM inbox_parked WHERE state = 'held' \
          AND (consumer, source, aggregate_id, sequence) IN (SELECT given.* FROM ",
         rows,

@@ -52,7 +52,7 @@ impl WaitingRow {
             topic: self.topic.clone(),
             partition: self.partition,
             offset: self.record_offset,
-            headers: headers_from(self.headers.clone()).unwrap_or_default(),
+            headers: serde_json::from_value(self.headers.clone()).unwrap_or_default(),
         }
     }
 
@@ -65,10 +65,6 @@ impl WaitingRow {
     pub(crate) fn tenant(&self) -> Option<TenantId> {
         self.origin().header(header::TENANT)?.parse().ok()
     }
-}
-
-pub(super) fn headers_from(column: Value) -> Result<Vec<(String, String)>, HandlerError> {
-    serde_json::from_value(column).map_err(|error| HandlerError::Unreadable(error.to_string()))
 }
 
 /// A row of `inbox_parked` with the payload.

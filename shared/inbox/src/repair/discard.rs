@@ -123,18 +123,11 @@ async fn apply_held(
     let held: Vec<WaitingMessage> =
         history.waiting.iter().filter(|message| !message.row.is_parked()).cloned().collect();
     for message in held {
+        if history.position(&message.row) != SequencePosition::Next {
+            continue;
+        }
         let entry = message.row.entry();
         let summary = MessageSummary::of(&message.row);
-        match history.position(&message.row) {
-            SequencePosition::Next => {}
-            SequencePosition::Later => continue,
-            SequencePosition::Duplicate => {
-                if let Some(error) = history.park_second(tx, &message.row).await? {
-                    discarded.warnings.push(format!("{summary} is parked: {error}"));
-                }
-                continue;
-            }
-        }
         // If it fails, only its own effects are undone.
         match tx.savepoint(async |tx| history.apply(tx, &message).await).await {
             Ok(()) => discarded.applied.push(summary),

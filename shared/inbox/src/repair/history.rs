@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::message::AggregateRef;
 use crate::parking::{WaitingMessage, WaitingRow, inbox_parked};
 use crate::sequence::{SequencePosition, Sequences};
-use crate::{Consumer, HandlerError, deduplication, parking};
+use crate::{Consumer, HandlerError, parking};
 
 /// The waiting messages of one aggregate. The transaction that opened it excludes consumers and other operators.
 pub(super) struct History<'c> {
@@ -78,23 +78,6 @@ impl<'c> History<'c> {
         self.skip_to(message.row.sequence);
         self.remove(&message.row);
         Ok(())
-    }
-
-    /// Parks a held duplicate if another message has its number, and returns the error of the held message.
-    /// An older program held both.
-    pub(super) async fn park_second(
-        &mut self,
-        tx: &mut Tx,
-        row: &WaitingRow,
-    ) -> database::Result<Option<HandlerError>> {
-        let entry = row.entry();
-        let other = match self.first_with_number(row.sequence).filter(|first| *first != row.message_id) {
-            Some(first) => Some(first),
-            None => deduplication::other_with_number(tx, self.consumer.name(), &entry).await?,
-        };
-        let Some(error) = other.map(HandlerError::SecondHistory) else { return Ok(None) };
-        self.is_changed |= parking::park_held(tx, self.consumer.name(), &entry, &error).await?;
-        Ok(Some(error))
     }
 
     /// Advances the history to this sequence.

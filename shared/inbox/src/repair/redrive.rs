@@ -85,12 +85,8 @@ async fn apply_all(tx: &mut Tx, history: &mut History<'_>) -> Result<Redriven, M
                 redriven.leave(row, "another message has its number; compare both, then discard it");
             }
             SequencePosition::Duplicate => {
-                if let Some(error) = history.park_second(tx, row).await? {
-                    redriven.left.push(summary.with(error));
-                } else {
-                    history.remove(row);
-                    redriven.superseded.push(summary);
-                }
+                history.remove(row);
+                redriven.superseded.push(summary);
             }
             SequencePosition::Later => redriven.leave(row, &missing(history)),
         }

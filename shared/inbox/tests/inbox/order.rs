@@ -5,11 +5,11 @@ use contracts::{ItemId, OrderId};
 use database::Tx;
 use envelope::Message;
 use inbox::{Consumer, no_locks};
-use testkit::{TestTopics, eventually};
+use testkit::{TestDatabase, TestTopics, eventually};
 
 use crate::common::{
-    CONSUMER, cancelled, changed, confirmed, database, effects, parked, publish, record, record_effect,
-    recording, run, wait_for_effects, wait_until_done,
+    CONSUMER, Operator, cancelled, changed, confirmed, database, effects, parked, publish, record,
+    record_effect, recording, run, wait_for_effects, wait_until_done,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,24 +109,49 @@ async fn an_ignored_message_waits_only_for_messages_that_are_handled_in_order() 
     assert!(parked(&database).await.is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_was_held_follows_the_newest_before_it() {
-    let (database, topics) = (database().await, TestTopics::create().await);
+/// A program that handles an item's messages in order holds number 4. The next version of the program takes the newest, and
+/// receives this number.
+async fn held_before_the_newest(database: &TestDatabase, topics: &TestTopics, number: i64) -> ItemId {
     let item = ItemId::from(OrderId::generate().uuid());
     let in_order = Consumer::of(CONSUMER)
         .on(no_locks, async |tx: &mut Tx, m: &Message<ItemChanged>| record_effect(tx, "one", m).await);
-    publish(&topics, &[record(&topics, 4, &changed(item))]).await;
-    let runner = run(&database, &topics, in_order);
-    wait_until_done(&topics).await;
+    publish(topics, &[record(topics, 4, &changed(item))]).await;
+    let runner = run(database, topics, in_order);
+    wait_until_done(topics).await;
     runner.stop().await;
-    assert_eq!(parked(&database).await.len(), 1);
-    // The next version of the program takes the newest.
-    let runner = run(&database, &topics, recording("one"));
-    publish(&topics, &[record(&topics, 3, &changed(item))]).await;
-    wait_until_done(&topics).await;
+    assert_eq!(parked(database).await.len(), 1);
+    let runner = run(database, topics, recording("one"));
+    publish(topics, &[record(topics, number, &changed(item))]).await;
+    wait_until_done(topics).await;
     runner.stop().await;
+    item
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_was_held_follows_the_newest_before_it() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let item = held_before_the_newest(&database, &topics, 3).await;
     assert_eq!(effects(&database).await, [3, 4].map(|sequence| (item.uuid(), sequence)));
     assert!(parked(&database).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_message_whose_number_has_passed_is_removed_by_redrive_and_discard() {
+    for command in ["redrive", "discard"] {
+        let (database, topics) = (database().await, TestTopics::create().await);
+        let item = held_before_the_newest(&database, &topics, 7).await;
+        let waiting = parked(&database).await;
+        assert_eq!(waiting.iter().map(|it| (it.sequence, &*it.state)).collect::<Vec<_>>(), [(4, "held")]);
+        let operator = Operator::new(&database, &topics, recording("operator"));
+        let (done, report) = operator.does(&format!("{command} {}", waiting[0].message_id)).await;
+        assert!(done, "{report:#}");
+        if command == "redrive" {
+            let superseded = &report["aggregates"][0]["superseded"];
+            assert_eq!(superseded.as_array().map(Vec::len), Some(1), "{report:#}");
+        }
+        assert!(parked(&database).await.is_empty());
+        assert_eq!(effects(&database).await, [(item.uuid(), 7)]);
+    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use contracts::OrderId;
 use database::Database;
-use diesel_async::SimpleAsyncConnection;
 use envelope::header;
 use serde_json::Value;
 use testkit::{TestDatabase, TestTopics};
@@ -137,42 +136,29 @@ async fn two_seconds(topics: &TestTopics, database: &Database) -> (OrderId, [Tes
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_of_another_history_is_discarded_while_the_first_one_is_held() {
-    for are_both_held in ROWS {
-        let (database, topics) = (database().await, TestTopics::create().await);
-        let (order, [one, two, other]) = two_seconds(&topics, &database).await;
-        if are_both_held {
-            hold(&database, &other).await;
-        }
-        let operator = Operator::new(&database, &topics, recording("operator"));
-        for what in [id_of(&other), id_of(&two)] {
-            let (done, report) = operator.does(&format!("redrive {what}")).await;
-            assert!(!done, "{report:#}");
-            assert_left(&report, &other);
-        }
-        assert_eq!(facts(&database).await.len(), usize::from(are_both_held));
-        let (_, shown) = operator.asks(&format!("show {}", id_of(&other))).await;
-        assert!(shown["error"].as_str().unwrap().contains("has the same number"), "{shown:#}");
-        if are_both_held {
-            hold(&database, &other).await;
-        }
-        let (done, report) = operator.does(&format!("discard {}", id_of(&two))).await;
-        assert!(!done && report["refused"].as_str().unwrap().contains("number 1"), "{report:#}");
-        let (done, report) = operator.does(&format!("discard {}", id_of(&other))).await;
-        assert!(done, "{report:#}");
-        consume(&database, &topics, &[&[one]]).await;
-        assert_effects(&database, order, &[1, 2]).await;
-        assert!(parked(&database).await.is_empty());
-        audited(&database).await;
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let (order, [one, two, other]) = two_seconds(&topics, &database).await;
+    let operator = Operator::new(&database, &topics, recording("operator"));
+    for what in [id_of(&other), id_of(&two)] {
+        let (done, report) = operator.does(&format!("redrive {what}")).await;
+        assert!(!done, "{report:#}");
+        assert_left(&report, &other);
     }
+    assert_eq!(facts(&database).await.len(), 0);
+    let (_, shown) = operator.asks(&format!("show {}", id_of(&other))).await;
+    assert!(shown["error"].as_str().unwrap().contains("has the same number"), "{shown:#}");
+    let (done, report) = operator.does(&format!("discard {}", id_of(&two))).await;
+    assert!(!done && report["refused"].as_str().unwrap().contains("number 1"), "{report:#}");
+    let (done, report) = operator.does(&format!("discard {}", id_of(&other))).await;
+    assert!(done, "{report:#}");
+    consume(&database, &topics, &[&[one]]).await;
+    assert_effects(&database, order, &[1, 2]).await;
+    assert!(parked(&database).await.is_empty());
+    audited(&database).await;
 }
 
-/// A redrive and a discard meet both kinds of rows: the second one is parked, or held, as an older program left it.
-const ROWS: [bool; 2] = [false, true];
-
-/// The first message of an order is parked, and two messages with the number 2 wait behind it.
-async fn behind_a_parked_one(
-    are_both_held: bool,
-) -> (TestDatabase, TestTopics, OrderId, [TestRecord; 3], Fix) {
+/// The first message of an order is parked. Of two messages with the number 2, the first one is held and the second one parked.
+async fn behind_a_parked_one() -> (TestDatabase, TestTopics, OrderId, [TestRecord; 3], Fix) {
     let (database, topics, fix) = (database().await, TestTopics::create().await, Fix::default());
     let order = OrderId::generate();
     let records = [1, 2, 2].map(|number| record(&topics, number, &confirmed(order)));
@@ -180,40 +166,25 @@ async fn behind_a_parked_one(
     let runner = run(&database, &topics, fix.consumer());
     wait_until_done(&topics).await;
     runner.stop().await;
-    if are_both_held {
-        hold(&database, &records[2]).await;
-    }
     fix.come();
     (database, topics, order, records, fix)
 }
 
-/// Leaves the message as a program did that compared it with applied messages only: held, and without a dead letter.
-async fn hold(database: &TestDatabase, second: &TestRecord) {
-    let second = id_of(second);
-    let sql = format!(
-        "UPDATE inbox_parked SET state = 'held', error = NULL, reason = NULL WHERE message_id = '{second}'; \
-         DELETE FROM outbox_event WHERE aggregate_id = '{second}'"
-    );
-    database.owner().await.batch_execute(&sql).await.unwrap();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redrive_leaves_the_second_of_two_messages_with_one_number_and_names_it() {
-    for are_both_held in ROWS {
-        let (database, topics, order, [_, two, other], fix) = behind_a_parked_one(are_both_held).await;
-        let operator = Operator::new(&database, &topics, fix.consumer());
-        let (done, report) = operator.does("redrive --all").await;
-        assert!(!done, "{report:#}");
-        assert_left(&report, &other);
-        assert_effects(&database, order, &[1, 2]).await;
-        assert_parked(&database, &other, &two).await;
-        let (done, report) = operator.does("redrive --all").await;
-        assert!(!done, "{report:#}");
-        assert_left(&report, &other);
-        assert!(operator.does(&format!("discard {}", id_of(&other))).await.0);
-        assert!(parked(&database).await.is_empty());
-        audited(&database).await;
-    }
+    let (database, topics, order, [_, two, other], fix) = behind_a_parked_one().await;
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let (done, report) = operator.does("redrive --all").await;
+    assert!(!done, "{report:#}");
+    assert_left(&report, &other);
+    assert_effects(&database, order, &[1, 2]).await;
+    assert_parked(&database, &other, &two).await;
+    let (done, report) = operator.does("redrive --all").await;
+    assert!(!done, "{report:#}");
+    assert_left(&report, &other);
+    assert!(operator.does(&format!("discard {}", id_of(&other))).await.0);
+    assert!(parked(&database).await.is_empty());
+    audited(&database).await;
 }
 
 /// Asserts that the redrive has removed no message, and has left this one.
@@ -225,54 +196,13 @@ fn assert_left(report: &Value, other: &TestRecord) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_discard_applies_the_first_of_two_messages_with_one_number_and_parks_the_second() {
-    for are_both_held in ROWS {
-        let (database, topics, order, [one, two, other], fix) = behind_a_parked_one(are_both_held).await;
-        let operator = Operator::new(&database, &topics, fix.consumer());
-        let (done, report) = operator.does(&format!("discard {}", id_of(&one))).await;
-        assert!(done, "{report:#}");
-        assert_eq!(report["applied"].as_array().map(Vec::len), Some(1), "{report:#}");
-        assert_eq!(
-            report["warnings"].to_string().contains(&id_of(&other).to_string()),
-            are_both_held,
-            "{report:#}"
-        );
-        assert_effects(&database, order, &[2]).await;
-        assert_parked(&database, &other, &two).await;
-        audited(&database).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn two_held_messages_with_one_number_that_an_older_program_left_come_right_with_their_predecessor() {
-    let (database, topics) = (database().await, TestTopics::create().await);
-    let (order, [one, two, other]) = two_seconds(&topics, &database).await;
-    hold(&database, &other).await;
-    consume(&database, &topics, &[&[one]]).await;
-    assert_effects(&database, order, &[1, 2]).await;
+async fn a_discard_applies_the_first_of_two_messages_with_one_number_and_leaves_the_second() {
+    let (database, topics, order, [one, two, other], fix) = behind_a_parked_one().await;
+    let operator = Operator::new(&database, &topics, fix.consumer());
+    let (done, report) = operator.does(&format!("discard {}", id_of(&one))).await;
+    assert!(done, "{report:#}");
+    assert_eq!(report["applied"].as_array().map(Vec::len), Some(1), "{report:#}");
+    assert_effects(&database, order, &[2]).await;
     assert_parked(&database, &other, &two).await;
     audited(&database).await;
-}
-
-/// An older program applied one of two held messages, and left the other one.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_held_message_whose_number_has_passed_is_reached_by_redrive_and_discard() {
-    for command in ["redrive --all", "discard"] {
-        let (database, topics) = (database().await, TestTopics::create().await);
-        let (_, [one, two, other]) = two_seconds(&topics, &database).await;
-        consume(&database, &topics, &[&[one]]).await;
-        hold(&database, &other).await;
-        let operator = Operator::new(&database, &topics, recording("operator"));
-        if command == "discard" {
-            assert!(operator.does(&format!("discard {}", id_of(&other))).await.0);
-            assert!(parked(&database).await.is_empty());
-        } else {
-            let (done, report) = operator.does(command).await;
-            assert!(!done, "{report:#}");
-            assert_left(&report, &other);
-            assert_parked(&database, &other, &two).await;
-        }
-        assert_eq!(facts(&database).await.len(), 1);
-        audited(&database).await;
-    }
 }

@@ -14,7 +14,6 @@
 
 mod client;
 mod groups;
-mod leaders;
 mod metadata;
 mod offsets;
 mod partition;

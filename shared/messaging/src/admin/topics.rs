@@ -12,11 +12,9 @@ use rdkafka::metadata::{Metadata, MetadataPartition, MetadataTopic};
 use tokio::runtime::Handle;
 
 use super::client::{self, ConsumerClient, REQUEST_TIMEOUT};
-use super::leaders::{find_leaderless, find_topic};
 use super::metadata::read_metadata;
+use super::partition_of;
 use crate::{Brokers, Error};
-
-pub use super::leaders::{LeaderlessTopic, leaderless};
 
 /// A topic that a service needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +82,9 @@ fn wait_until_usable(client: &ConsumerClient, brokers: &Brokers, topics: &[Topic
     loop {
         let metadata = read_metadata(client, brokers, REQUEST_TIMEOUT)?;
         let missing = find_missing(&metadata, topics)?;
-        let leaderless = find_leaderless(&metadata, topics.iter().map(|topic| &*topic.name));
+        let found = topics.iter().filter_map(|topic| find_topic(&metadata, &topic.name));
+        let leaderless: Vec<TopicState> =
+            found.map(TopicState::of).filter(|topic| !topic.has_leaders()).collect();
         if missing.is_empty() && leaderless.is_empty() {
             return Ok(());
         }
@@ -122,13 +122,39 @@ pub struct TopicState {
     /// Its name.
     pub name: String,
     /// The number of its partitions.
-    pub partitions: usize,
-    /// The number of its partitions without a leader.
-    pub leaderless: usize,
+    pub partitions: u32,
+    /// Its partitions without a leader. No record can be written to them until one of their brokers returns.
+    pub leaderless: BTreeSet<u32>,
     /// The number of replicas of the partition with the fewest.
     pub replicas: usize,
     /// The number of replicas that have every record, of the partition with the fewest.
     pub in_sync: usize,
+}
+
+impl TopicState {
+    fn of(topic: &MetadataTopic) -> Self {
+        let partitions = topic.partitions();
+        let fewest =
+            |count: fn(&MetadataPartition) -> usize| partitions.iter().map(count).min().unwrap_or_default();
+        let leaderless = partitions.iter().filter(|partition| partition.leader() < 0);
+        Self {
+            name: topic.name().to_owned(),
+            partitions: u32::try_from(partitions.len()).unwrap_or(u32::MAX),
+            leaderless: leaderless.map(|partition| partition.id().cast_unsigned()).collect(),
+            replicas: fewest(|partition| partition.replicas().len()),
+            in_sync: fewest(|partition| partition.isr().len()),
+        }
+    }
+
+    /// Returns whether each partition has a leader.
+    pub fn has_leaders(&self) -> bool {
+        self.leaderless.is_empty()
+    }
+
+    /// Returns whether the partition of this key has a leader.
+    pub fn has_leader_for(&self, key: &[u8]) -> bool {
+        !self.leaderless.contains(&partition_of(key, self.partitions))
+    }
 }
 
 /// Returns the names of all topics but Kafka's own, in order.
@@ -150,39 +176,22 @@ pub async fn names(brokers: &Brokers) -> Result<Vec<String>, Error> {
 /// Describes those of the topics that exist.
 ///
 /// # Errors
-/// [Those of every call](super#errors).
+/// [Those of every call](super#errors), after five seconds.
 pub async fn describe(brokers: &Brokers, topics: &[String]) -> Result<Vec<TopicState>, Error> {
     let (brokers, topics) = (brokers.clone(), topics.to_vec());
     client::blocking(move || {
-        let metadata = read_metadata(&client::metadata_client(&brokers)?, &brokers, REQUEST_TIMEOUT)?;
-        let state = |topic: &MetadataTopic| {
-            let partitions = topic.partitions();
-            let fewest = |count: fn(&MetadataPartition) -> usize| partitions.iter().map(count).min();
-            TopicState {
-                name: topic.name().to_owned(),
-                partitions: partitions.len(),
-                leaderless: partitions.iter().filter(|partition| partition.leader() < 0).count(),
-                replicas: fewest(|partition| partition.replicas().len()).unwrap_or_default(),
-                in_sync: fewest(|partition| partition.isr().len()).unwrap_or_default(),
-            }
-        };
-        Ok(topics.iter().filter_map(|topic| find_topic(&metadata, topic)).map(state).collect())
+        let metadata = read_metadata(&client::metadata_client(&brokers)?, &brokers, REQUEST_TIMEOUT / 2)?;
+        Ok(topics.iter().filter_map(|topic| find_topic(&metadata, topic)).map(TopicState::of).collect())
     })
     .await
 }
 
-/// Returns whether the topic exists and each of its partitions has a leader.
-///
-/// # Errors
-/// [Those of every call](super#errors).
-pub async fn is_usable(brokers: &Brokers, topic: &str) -> Result<bool, Error> {
-    let (brokers, topic) = (brokers.clone(), topic.to_owned());
-    client::blocking(move || {
-        let metadata = read_metadata(&client::metadata_client(&brokers)?, &brokers, REQUEST_TIMEOUT)?;
-        let has_leaders = find_leaderless(&metadata, [&*topic].into_iter()).is_empty();
-        Ok(has_leaders && find_topic(&metadata, &topic).is_some())
-    })
-    .await
+/// Returns a topic that exists.
+fn find_topic<'m>(metadata: &'m Metadata, name: &str) -> Option<&'m MetadataTopic> {
+    let exists = |topic: &&MetadataTopic| {
+        topic.name() == name && topic.error().is_none() && !topic.partitions().is_empty()
+    };
+    metadata.topics().iter().find(exists)
 }
 
 /// Adds partitions to a topic, up to `total`.

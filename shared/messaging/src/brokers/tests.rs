@@ -1,6 +1,6 @@
 use super::properties::OWN;
 use super::*;
-use crate::{PublisherSettings, SubscriptionSettings};
+use crate::SubscriptionSettings;
 
 const LOCAL: &str = "localhost:9092";
 const LOGIN: [(&str, &str); 4] = [
@@ -137,10 +137,8 @@ fn what_the_clients_set_cannot_be_given() {
         instance: Some("a".to_owned()),
         ..SubscriptionSettings::new("group", ["topic"])
     };
-    let configs = [
-        PublisherSettings::default().client_config(&brokers).unwrap(),
-        subscription.client_config(&brokers).unwrap(),
-    ];
+    let configs =
+        [crate::publisher::client_config(&brokers).unwrap(), subscription.client_config(&brokers).unwrap()];
     for config in configs {
         let set = config.config_map();
         let own = set.keys().filter(|name| defaults.get(name).is_none());

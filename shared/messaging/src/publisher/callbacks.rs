@@ -11,10 +11,10 @@ use rdkafka::{ClientContext, Message, Statistics};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::delivery_reports::{DeliveryReport, NotAcknowledged, RecordMetadata};
-use crate::Brokers;
 use crate::broker_loss::has_forgotten_brokers;
 use crate::brokers::TokenFile;
 use crate::client_log::ClientLog;
+use crate::{Brokers, Refusal};
 
 pub(super) struct ProducerCallbacks {
     log: ClientLog,
@@ -83,12 +83,13 @@ impl ProducerContext for ProducerCallbacks {
                 offset: Some(message.offset()).filter(|offset| *offset >= 0),
             }),
             Err((error, message)) => {
-                let code = error.rdkafka_error_code();
+                let (code, reason) = (error.rdkafka_error_code(), error.to_string());
                 let is_missing = code.is_some_and(is_about_a_missing_topic);
-                Err(NotAcknowledged {
-                    reason: error.to_string(),
-                    refused: code.is_some_and(is_refusal),
-                    missing_topic: is_missing.then(|| message.topic().to_owned()),
+                let unusable_topic = is_missing.then(|| message.topic().to_owned());
+                Err(if code.is_some_and(is_refusal) {
+                    NotAcknowledged::Refused(Refusal { reason, unusable_topic })
+                } else {
+                    NotAcknowledged::Unknown(reason)
                 })
             }
         };

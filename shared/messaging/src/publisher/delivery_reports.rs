@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::Refusal;
+
 /// The result of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryReport {
@@ -24,17 +26,14 @@ pub struct RecordMetadata {
     pub offset: Option<i64>,
 }
 
-/// The brokers did not acknowledge the record. It may be in its topic or not. Publish it again.
+/// The brokers did not acknowledge the record. It may be in its topic or not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not acknowledged, so it may or may not be in its topic: {reason}")]
-pub struct NotAcknowledged {
-    /// The client's reason.
-    pub reason: String,
-    /// True if the brokers refused the record for good: publishing it again fails in the same way until somebody removes the
-    /// cause, such as a missing topic.
-    pub refused: bool,
-    /// The topic, if the brokers do not know it, or do not know it yet.
-    pub missing_topic: Option<String>,
+#[error("not acknowledged, so it may or may not be in its topic: {0}")]
+pub enum NotAcknowledged {
+    /// The record was not refused. Publish it again.
+    Unknown(String),
+    /// The brokers refused the record for good.
+    Refused(Refusal),
 }
 
 /// The delivery reports of one [`Publisher`](crate::Publisher). A record is outstanding until its report is read here.

@@ -5,12 +5,12 @@
 
 mod callbacks;
 mod delivery_reports;
-mod settings;
 
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use rdkafka::ClientConfig;
 use rdkafka::config::FromClientConfigAndContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{Header, OwnedHeaders};
@@ -18,14 +18,25 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer, PurgeConfig};
 
 use self::callbacks::ProducerCallbacks;
 use self::delivery_reports::OutstandingRecords;
-use crate::{Brokers, Error, PublishError};
+use crate::client_log::STATISTICS_INTERVAL_MS;
+use crate::{Brokers, Error, PublishError, Refusal};
 
 pub use self::delivery_reports::{DeliveryReport, DeliveryReports, NotAcknowledged, RecordMetadata};
-pub use self::settings::PublisherSettings;
 
 /// How long the thread of a publisher lives on after it. Reports and log lines do not wait for the end of a poll; only its last
 /// millisecond is a busy loop of the library, so short polls would cost a hundredth of a processor.
 const POLL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The client's name in brokers' metrics and log lines.
+const NAME: &str = "idem-publisher";
+
+/// The largest number of records whose delivery report is unread. At this number `publish` returns `Full`.
+const MAX_OUTSTANDING: usize = 10_000;
+
+/// The client's own limits, beyond which `publish` returns `Full`, too. The client counts a record a moment longer than this
+/// crate. Its number is twice as high, so that `MAX_OUTSTANDING` is the limit that counts.
+const CLIENT_QUEUE_RECORDS: &str = "20000";
+const CLIENT_QUEUE_KBYTES: &str = "32768";
 
 /// A record to publish. The hash of its key chooses its partition, the same partition as Java clients choose.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +61,6 @@ pub struct Record<'a> {
 pub struct Publisher {
     producer: Arc<BaseProducer<ProducerCallbacks>>,
     outstanding: Arc<OutstandingRecords>,
-    max_outstanding: usize,
 }
 
 impl Publisher {
@@ -60,12 +70,11 @@ impl Publisher {
     /// # Errors
     /// [`Error::Configuration`] if the client refuses a property or a file of one, and [`Error::Thread`] if the process may start
     /// no thread.
-    pub fn connect(brokers: &Brokers, settings: PublisherSettings) -> Result<(Self, DeliveryReports), Error> {
+    pub fn connect(brokers: &Brokers) -> Result<(Self, DeliveryReports), Error> {
         let outstanding = Arc::new(OutstandingRecords::default());
         let (sender, reports) = DeliveryReports::channel(Arc::clone(&outstanding));
-        let callbacks = ProducerCallbacks::new(&settings.name, brokers, sender);
-        let max_outstanding = settings.max_outstanding;
-        let producer = BaseProducer::from_config_and_context(&settings.client_config(brokers)?, callbacks)
+        let callbacks = ProducerCallbacks::new(NAME, brokers, sender);
+        let producer = BaseProducer::from_config_and_context(&client_config(brokers)?, callbacks)
             .map_err(|error| Error::configuration(&error))?;
         let producer = Arc::new(producer);
         let polled = Arc::clone(&producer);
@@ -73,7 +82,7 @@ impl Publisher {
             .name("kafka-publisher".to_owned())
             .spawn(move || poll_until_dropped(polled))
             .map_err(Error::Thread)?;
-        Ok((Self { producer, outstanding, max_outstanding }, reports))
+        Ok((Self { producer, outstanding }, reports))
     }
 
     /// Hands a record to the client without waiting. If this succeeds, exactly one [`DeliveryReport`] with this token
@@ -82,7 +91,7 @@ impl Publisher {
     /// # Errors
     /// [`PublishError`] says why the record is not sent. No report follows.
     pub fn publish(&self, record: Record<'_>, token: u64) -> Result<(), PublishError> {
-        if self.outstanding.count() >= self.max_outstanding {
+        if self.outstanding.count() >= MAX_OUTSTANDING {
             return Err(PublishError::Full);
         }
         let headers = record
@@ -110,22 +119,25 @@ impl Publisher {
     }
 
     fn publish_error(&self, error: &KafkaError, record: Record<'_>) -> PublishError {
-        let topic = record.topic.to_owned();
-        match error.rdkafka_error_code() {
-            Some(RDKafkaErrorCode::QueueFull) => PublishError::Full,
-            Some(RDKafkaErrorCode::MessageSizeTooLarge) => {
-                PublishError::TooLarge { topic, bytes: record.key.len() + record.payload.len() }
-            }
+        let topic = record.topic;
+        let (reason, unusable_topic) = match error.rdkafka_error_code() {
+            Some(RDKafkaErrorCode::QueueFull) => return PublishError::Full,
             Some(RDKafkaErrorCode::Fatal) => {
                 // The client keeps the first fatal error; it says more than the error of this record.
                 let first = self.producer.client().fatal_error();
-                PublishError::Fatal { reason: first.map_or_else(|| error.to_string(), |(_, reason)| reason) }
+                let reason = first.map_or_else(|| error.to_string(), |(_, reason)| reason);
+                return PublishError::Fatal { reason };
+            }
+            Some(RDKafkaErrorCode::MessageSizeTooLarge) => {
+                let bytes = record.key.len() + record.payload.len();
+                (format!("a record of {bytes} bytes for {topic} is larger than `message.max.bytes`"), None)
             }
             Some(code) if callbacks::is_about_a_missing_topic(code) => {
-                PublishError::MissingTopic { topic, reason: error.to_string() }
+                (format!("the brokers do not know the topic {topic}: {error}"), Some(topic.to_owned()))
             }
-            _ => PublishError::Refused { topic, reason: error.to_string() },
-        }
+            _ => (format!("the record for {topic} was refused: {error}"), None),
+        };
+        PublishError::Refused(Refusal { reason, unusable_topic })
     }
 }
 
@@ -133,6 +145,21 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         self.purge(); // its thread and the client live on for a moment
     }
+}
+
+pub(crate) fn client_config(brokers: &Brokers) -> Result<ClientConfig, Error> {
+    let mut config = brokers.client_config(NAME)?;
+    config
+        .set("enable.idempotence", "true") // within a session: in order, without gaps and duplicates
+        .set("acks", "all")
+        .set("message.timeout.ms", "0") // no timeout: a record that timed out would leave a gap
+        .set("partitioner", "murmur2_random") // as Java clients do, so that any tool finds a key's partition
+        .set("compression.type", "lz4")
+        .set("linger.ms", "0") // a lone event waits for no other
+        .set("queue.buffering.max.messages", CLIENT_QUEUE_RECORDS)
+        .set("queue.buffering.max.kbytes", CLIENT_QUEUE_KBYTES)
+        .set("statistics.interval.ms", STATISTICS_INTERVAL_MS);
+    Ok(config)
 }
 
 /// Serves the client's callbacks until the publisher is dropped.

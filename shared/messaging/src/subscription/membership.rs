@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Longer than any rebalance: each of its two rounds waits `max_poll_interval` (6 s) for the slowest member.
+/// Longer than any rebalance: each of its two rounds waits `max.poll.interval.ms` (6 s) for the slowest member.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// The time outside the group, from the client's reports.

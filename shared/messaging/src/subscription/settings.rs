@@ -34,26 +34,24 @@ pub struct SubscriptionSettings {
     pub max_batch: usize,
     /// The size of a batch in bytes. The message that reaches this size is the last of its batch.
     pub max_batch_bytes: usize,
-    /// The amount that is fetched ahead for each partition, in KiB.
-    pub prefetch_kbytes: u32,
     /// The delay before a batch that was dropped without `done` is delivered again.
     pub redelivery_delay: Duration,
     /// The interval between commits of offsets.
     pub commit_interval: Duration,
-    /// The time without a heartbeat after which the brokers assign the partitions to other members. By default brokers
-    /// accept 6 s or more.
-    pub session_timeout: Duration,
-    /// The interval between heartbeats.
-    pub heartbeat_interval: Duration,
-    /// The time without a poll after which the client leaves the group, at least `session_timeout`. A slow batch does not stop the
-    /// polling; only a stopped process does, and [`progress`](Self::progress). A rebalance waits so long for a member that does
-    /// not answer, and no member reads meanwhile.
-    pub max_poll_interval: Duration,
     /// Whether the program that works on the batches makes progress.
     pub progress: ProgressCheck,
     /// Where the lag of each partition of this member is kept.
     pub lags: PartitionLags,
 }
+
+/// The time without a heartbeat after which the brokers assign the partitions to other members. By default brokers accept 6 s
+/// or more.
+const SESSION_TIMEOUT_MS: &str = "6000";
+
+/// The time without a poll after which the client leaves the group, at least [`SESSION_TIMEOUT_MS`]. A slow batch does not stop
+/// the polling; only a stopped process does, and [`SubscriptionSettings::progress`]. A rebalance waits so long for a member
+/// that does not answer, and no member reads meanwhile.
+const MAX_POLL_INTERVAL_MS: &str = "6000";
 
 /// How often a member asks whether the program makes progress.
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
@@ -94,12 +92,8 @@ impl SubscriptionSettings {
             topics: topics.into_iter().map(Into::into).collect(),
             max_batch: 500,
             max_batch_bytes: 4 * 1024 * 1024,
-            prefetch_kbytes: 1024,
             redelivery_delay: Duration::from_millis(500),
             commit_interval: Duration::from_secs(1),
-            session_timeout: Duration::from_secs(6),
-            heartbeat_interval: Duration::from_millis(500), // so soon a member learns of a rebalance
-            max_poll_interval: Duration::from_secs(6),
             progress: ProgressCheck::new(|| true),
             lags: PartitionLags::default(),
         }
@@ -111,9 +105,9 @@ impl SubscriptionSettings {
             .set("group.id", &self.group)
             .set("group.protocol", "classic")
             .set("partition.assignment.strategy", "cooperative-sticky") // only partitions that move are interrupted
-            .set("session.timeout.ms", self.session_timeout.as_millis().to_string())
-            .set("heartbeat.interval.ms", self.heartbeat_interval.as_millis().to_string())
-            .set("max.poll.interval.ms", self.max_poll_interval.as_millis().to_string())
+            .set("session.timeout.ms", SESSION_TIMEOUT_MS)
+            .set("heartbeat.interval.ms", "500") // so soon a member learns of a rebalance
+            .set("max.poll.interval.ms", MAX_POLL_INTERVAL_MS)
             .set("auto.offset.reset", "earliest")
             .set("enable.auto.offset.store", "false") // only Batch::done stores offsets
             .set("enable.auto.commit", "true") // of stored offsets, also before a partition is revoked
@@ -123,7 +117,7 @@ impl SubscriptionSettings {
             .set("isolation.level", "read_committed")
             .set("check.crcs", "true")
             .set("fetch.message.max.bytes", (256 * 1024).to_string()) // per partition; a larger message is fetched alone
-            .set("queued.max.messages.kbytes", self.prefetch_kbytes.to_string())
+            .set("queued.max.messages.kbytes", "1024") // per partition
             .set("fetch.queue.backoff.ms", "10") // Otherwise (1 s) a consumer that is fast again waits for messages
             .set("statistics.interval.ms", STATISTICS_INTERVAL_MS);
         if let Some(instance) = &self.instance {

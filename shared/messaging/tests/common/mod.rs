@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use messaging::topics::{self, TopicSpec};
 use messaging::{
-    Batch, Brokers, DeliveryReports, Publisher, PublisherSettings, Record, Subscription,
-    SubscriptionSettings, admin,
+    Batch, Brokers, DeliveryReports, Publisher, Record, Subscription, SubscriptionSettings, admin,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -68,7 +67,7 @@ impl Scratch {
     }
 
     pub(crate) fn publisher(&self) -> (Publisher, DeliveryReports) {
-        Publisher::connect(&self.brokers, PublisherSettings::default()).unwrap()
+        Publisher::connect(&self.brokers).unwrap()
     }
 
     /// Publishes `count` records with keys 0, 1, 2, … and the same text as payload; returns once all are

@@ -45,9 +45,9 @@ fn examine_topic(needed: &TopicSpec, found: &[TopicState]) -> Finding {
             "start an instance: it creates the topics that it needs",
         );
     };
-    let TopicState { partitions, leaderless, .. } = *topic;
+    let (partitions, leaderless) = (topic.partitions, topic.leaderless.len());
     let (seen, expected) =
-        (format!("partitions: {partitions}"), usize::try_from(needed.partitions).unwrap_or_default());
+        (format!("partitions: {partitions}"), u32::try_from(needed.partitions).unwrap_or_default());
     if partitions < expected {
         let cure = format!("add partitions up to {expected} (docs/operations.md#partitions-are-added)");
         return Finding::fault(subject, seen, cure);

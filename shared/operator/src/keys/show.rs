@@ -51,7 +51,7 @@ struct KeyOperation {
     route: String,
     state: &'static str,
     /// The HTTP status of the stored response.
-    status: Option<u16>,
+    status: Option<i32>,
     created_at: String,
     /// Until when a retry gets the stored response.
     expires_at: Option<String>,
@@ -60,7 +60,7 @@ struct KeyOperation {
 impl KeyOperation {
     fn of(record: &KeyRecord) -> Self {
         Self {
-            operation_id: record.operation.to_string(),
+            operation_id: record.operation_id.to_string(),
             route: format!("{} {}", record.method, record.route),
             state: record.state.into(),
             status: record.status,

@@ -16,8 +16,8 @@ use diesel::prelude::*;
 use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use messaging::topics::LeaderlessTopic;
-use messaging::{Brokers, PublishError, Record, topics};
+use messaging::topics::{self, TopicState};
+use messaging::{Brokers, Record, Refusal};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -52,26 +52,9 @@ pub(super) struct BlockedEvents {
     looked_at: Instant,
     /// The topics that were missing, or had partitions without a leader.
     unusable_topics: BTreeSet<String>,
-    /// Partitions without a leader, as far as this relay has noticed them.
-    leaderless: Vec<LeaderlessTopic>,
+    /// The topics with partitions without a leader, as far as this relay has noticed them.
+    leaderless: Vec<TopicState>,
     asked_at: Instant,
-}
-
-/// Why an event cannot be published.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) error: String,
-    pub(super) unusable_topic: Option<String>,
-}
-
-impl From<PublishError> for Refusal {
-    fn from(refused: PublishError) -> Self {
-        let error = refused.to_string();
-        let PublishError::MissingTopic { topic, .. } = refused else {
-            return Self { error, unusable_topic: None };
-        };
-        Self { error, unusable_topic: Some(topic) }
-    }
 }
 
 #[derive(Insertable)]
@@ -85,10 +68,7 @@ struct NewRow {
 
 impl BlockedEvents {
     /// Loads the table. Events for partitions without a leader are refused here, so that they do not wait in the producer.
-    pub(super) async fn load(
-        database: &Database,
-        leaderless: Vec<LeaderlessTopic>,
-    ) -> database::Result<Self> {
+    pub(super) async fn load(database: &Database, leaderless: Vec<TopicState>) -> database::Result<Self> {
         let aggregates = outbox_blocked::table.select(outbox_blocked::aggregate_id).distinct();
         let topics =
             outbox_blocked::table.select(outbox_blocked::unusable_topic.assume_not_null()).distinct();
@@ -103,17 +83,18 @@ impl BlockedEvents {
     }
 
     /// Returns whether these are the partitions without a leader that the relay has noticed.
-    pub(super) fn knows(&self, leaderless: &[LeaderlessTopic]) -> bool {
-        self.leaderless == leaderless
+    pub(super) fn knows(&self, leaderless: &[TopicState]) -> bool {
+        let partitions = |topic: &TopicState| (topic.name.clone(), topic.leaderless.clone());
+        self.leaderless.iter().map(partitions).eq(leaderless.iter().map(partitions))
     }
 
     /// Returns the refusal of a record that goes to a partition without a leader.
     pub(super) fn refuses(&self, record: &Record<'_>) -> Option<Refusal> {
         let mut leaderless = self.leaderless.iter();
-        leaderless.find(|topic| topic.name == record.topic && topic.includes(record.key)).map(|topic| {
-            let error = "its partition has no leader".to_owned();
-            Refusal { error, unusable_topic: Some(topic.name.clone()) }
-        })
+        let topic =
+            leaderless.find(|topic| topic.name == record.topic && !topic.has_leader_for(record.key))?;
+        let reason = "its partition has no leader".to_owned();
+        Some(Refusal { reason, unusable_topic: Some(topic.name.clone()) })
     }
 
     /// Returns whether an event of this aggregate must wait behind a blocked one.
@@ -123,7 +104,7 @@ impl BlockedEvents {
 
     /// Adds an event, with the refusal if it was refused itself.
     pub(super) fn add(&mut self, id: i64, aggregate_id: Uuid, refusal: Option<Refusal>) {
-        let (error, unusable_topic) = refusal.map_or((None, None), |Refusal { error, unusable_topic }| {
+        let (error, unusable_topic) = refusal.map_or((None, None), |Refusal { reason: error, unusable_topic }| {
             match &unusable_topic {
                 None => {
                     tracing::error!(id, aggregate = %aggregate_id, %error, "EventBlocked: remove the cause, then run `outbox release`");
@@ -147,18 +128,18 @@ impl BlockedEvents {
         {
             return Ok(());
         }
-        for topic in self.unusable_topics.clone() {
-            // Without an answer the relay asks again later.
-            if topics::is_usable(brokers, &topic).await.unwrap_or(false) {
-                let released = diesel::update(outbox_blocked::table)
-                    .filter(outbox_blocked::unusable_topic.eq(&topic))
-                    .set(outbox_blocked::released_at.eq(clock_timestamp().nullable()))
-                    .execute(&mut database.connection().await?)
-                    .await?;
-                tracing::warn!(topic, released, "EventsReleased: the topic can be used");
-                self.leaderless.retain(|leaderless| leaderless.name != topic);
-                self.unusable_topics.remove(&topic);
-            }
+        let topics: Vec<String> = self.unusable_topics.iter().cloned().collect();
+        // Without an answer the relay asks again later.
+        let found = topics::describe(brokers, &topics).await.unwrap_or_default();
+        for TopicState { name: topic, .. } in found.into_iter().filter(TopicState::has_leaders) {
+            let released = diesel::update(outbox_blocked::table)
+                .filter(outbox_blocked::unusable_topic.eq(&topic))
+                .set(outbox_blocked::released_at.eq(clock_timestamp().nullable()))
+                .execute(&mut database.connection().await?)
+                .await?;
+            tracing::warn!(topic, released, "EventsReleased: the topic can be used");
+            self.leaderless.retain(|leaderless| leaderless.name != topic);
+            self.unusable_topics.remove(&topic);
         }
         self.asked_at = Instant::now();
         Ok(())

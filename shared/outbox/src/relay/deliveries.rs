@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use database::Database;
 use envelope::Envelope;
-use messaging::topics::{self, LeaderlessTopic};
-use messaging::{DeliveryReport, DeliveryReports, PublishError, Publisher, PublisherSettings};
+use messaging::topics::{self, TopicState};
+use messaging::{DeliveryReport, DeliveryReports, NotAcknowledged, PublishError, Publisher, Refusal};
 use tokio::time::Instant;
 use tracing::{Span, info_span};
 use uuid::Uuid;
 
-use super::blocked::{BlockedEvents, Refusal};
+use super::blocked::BlockedEvents;
 use super::{Relay, RelayError};
 use crate::OutboxMetrics;
 use crate::outbox_event::{StoredEvent, load_events};
@@ -50,13 +50,10 @@ struct InFlight {
 
 impl<'r> Deliveries<'r> {
     /// Each term has its own producer. Otherwise messages that an earlier term queued could still be sent.
-    pub(super) async fn start(
-        relay: &'r Relay,
-        leaderless: Vec<LeaderlessTopic>,
-    ) -> Result<Self, RelayError> {
+    pub(super) async fn start(relay: &'r Relay, leaderless: Vec<TopicState>) -> Result<Self, RelayError> {
         let topics = leaderless.iter().map(|topic| topic.name.clone()).collect();
         let blocked = BlockedEvents::load(&relay.database, leaderless).await?;
-        let (publisher, reports) = Publisher::connect(&relay.brokers, PublisherSettings::default())?;
+        let (publisher, reports) = Publisher::connect(&relay.brokers)?;
         Ok(Self {
             relay,
             publisher,
@@ -112,8 +109,7 @@ impl<'r> Deliveries<'r> {
             return Ok(false);
         }
         // The producer remembers for minutes that a topic is missing. Nothing is under way now.
-        (self.publisher, self.reports) =
-            Publisher::connect(&self.relay.brokers, PublisherSettings::default())?;
+        (self.publisher, self.reports) = Publisher::connect(&self.relay.brokers)?;
         self.asked_at = Instant::now();
         let ids: Vec<i64> = released.keys().copied().collect();
         for row in load_events(database, &ids).await? {
@@ -137,7 +133,7 @@ impl<'r> Deliveries<'r> {
         let outgoing = match OutgoingRecord::new(row, &self.relay.topics) {
             Ok(outgoing) => outgoing,
             Err(reason) => {
-                let refusal = Refusal { error: reason.to_string(), unusable_topic: None };
+                let refusal = Refusal { reason: reason.to_string(), unusable_topic: None };
                 self.block(row.id, row.aggregate_id, Some(refusal));
                 return Ok(false);
             }
@@ -155,8 +151,8 @@ impl<'r> Deliveries<'r> {
                 // The queue is bounded; each report makes room for a record.
                 Err(PublishError::Full) => self.next_report().await?,
                 Err(error @ PublishError::Fatal { .. }) => return Err(error.into()),
-                Err(error) => {
-                    self.block(row.id, row.aggregate_id, Some(Refusal::from(error)));
+                Err(PublishError::Refused(refusal)) => {
+                    self.block(row.id, row.aggregate_id, Some(refusal));
                     return Ok(false);
                 }
             }
@@ -194,8 +190,9 @@ impl<'r> Deliveries<'r> {
         self.asked_at = Instant::now();
         let topics: Vec<String> = self.topics.iter().cloned().collect();
         // Without an answer no broker can be reached. Then all messages wait.
-        let Ok(leaderless) = topics::leaderless(&self.relay.brokers, &topics).await else { return Ok(()) };
-        if self.blocked.knows(&leaderless) { Ok(()) } else { Err(RelayError::NoLeader(leaderless)) }
+        let Ok(mut topics) = topics::describe(&self.relay.brokers, &topics).await else { return Ok(()) };
+        topics.retain(|topic| !topic.has_leaders());
+        if self.blocked.knows(&topics) { Ok(()) } else { Err(RelayError::NoLeader(topics)) }
     }
 
     /// Handles the delivery reports that have arrived, without waiting.
@@ -212,9 +209,8 @@ impl<'r> Deliveries<'r> {
         let aggregate = self.released.get(&id).copied().or(in_flight);
         match (result, aggregate) {
             // Later messages of the aggregate may be in the topic already. Consumers hold them until this one arrives.
-            (Err(error), Some(aggregate)) if error.refused => {
-                let unusable_topic = error.missing_topic;
-                self.block(id, aggregate, Some(Refusal { error: error.reason, unusable_topic }));
+            (Err(NotAcknowledged::Refused(refusal)), Some(aggregate)) => {
+                self.block(id, aggregate, Some(refusal));
             }
             // An error ends the term, whether or not the message is in its topic. The next term sends again from the cursor.
             (result, _) => {

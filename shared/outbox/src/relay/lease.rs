@@ -79,7 +79,7 @@ impl<'r> Lease<'r> {
             let requested_at = Instant::now();
             // The request must end before the lease does. Otherwise this relay would publish while a standby may, too.
             let left = self.length.saturating_sub(requested_at - granted_at);
-            match tokio::time::timeout(left, self.renew(held)).await {
+            match tokio::time::timeout(left, self.renew(held, self.sql_length)).await {
                 Ok(Ok(true)) => granted_at = requested_at,
                 Ok(Ok(false)) | Err(_) => return RelayError::Replaced,
                 // The next answer may come from another server, so the next term loads the cursor again.
@@ -88,11 +88,12 @@ impl<'r> Lease<'r> {
         }
     }
 
-    async fn renew(&self, held: &HeldLease) -> Result<bool, RelayError> {
+    /// Lets the lease last for this time from now on. Returns false if the lease is lost.
+    async fn renew(&self, held: &HeldLease, length: TimeDelta) -> Result<bool, RelayError> {
         let mut connection = self.database.connection().await?;
         let own = outbox_lease::table.filter(outbox_lease::epoch.eq(held.epoch));
         let renewed = diesel::update(own)
-            .set(outbox_lease::lease_until.eq(from_now(self.sql_length)))
+            .set(outbox_lease::lease_until.eq(from_now(length)))
             .execute(&mut connection)
             .await?;
         Ok(renewed == 1)
@@ -100,13 +101,7 @@ impl<'r> Lease<'r> {
 
     /// Ends the lease now, so that a standby can acquire it at once.
     pub(super) async fn release(&self, held: &HeldLease) -> Result<(), RelayError> {
-        let mut connection = self.database.connection().await?;
-        let own = outbox_lease::table.filter(outbox_lease::epoch.eq(held.epoch));
-        diesel::update(own)
-            .set(outbox_lease::lease_until.eq(clock_timestamp()))
-            .execute(&mut connection)
-            .await?;
-        Ok(())
+        self.renew(held, TimeDelta::zero()).await.map(drop)
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 use database::Database;
 use envelope::Topics;
 use messaging::Brokers;
-use messaging::topics::LeaderlessTopic;
+use messaging::topics::TopicState;
 use thiserror::Error;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ pub use lease::end_lease;
 use lease::{HeldLease, Lease};
 use publish_loop::PublishLoop;
 
-use crate::{OutboxMetrics, TermEnd};
+use crate::OutboxMetrics;
 
 /// The pause after a term, before it is doubled for each failed one.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
@@ -78,7 +78,7 @@ pub(crate) enum RelayError {
     #[error(transparent)]
     NotAcknowledged(#[from] messaging::NotAcknowledged),
     #[error("no leader: {0:?}")]
-    NoLeader(Vec<LeaderlessTopic>),
+    NoLeader(Vec<TopicState>),
     #[error("the producer has ended")]
     ProducerEnded,
     #[error("another relay has the lease")]
@@ -138,11 +138,6 @@ impl Relay {
         metrics.holds_lease.set(1);
         let published = self.publish_while_held(&lease, &held, stop).await;
         metrics.holds_lease.set(0);
-        metrics.terms.count(match &published {
-            Ok(()) => TermEnd::Stopped,
-            Err(RelayError::Replaced) => TermEnd::Replaced,
-            Err(_) => TermEnd::Failed,
-        });
         let released = lease.release(&held).await;
         published.and(released)
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use database::{Connection, Gather};
 use futures_util::TryFutureExt;
 use futures_util::future::try_join;
-use messaging::topics::LeaderlessTopic;
+use messaging::topics::TopicState;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -145,7 +145,7 @@ impl<'r> PublishLoop<'r> {
 
     /// Begins again from the cursor, with a new producer that gets no events for partitions without a leader. An event that the
     /// first producer has sent, and that is not acknowledged, is a duplicate.
-    async fn begin_again(&mut self, leaderless: Vec<LeaderlessTopic>) -> Result<(), RelayError> {
+    async fn begin_again(&mut self, leaderless: Vec<TopicState>) -> Result<(), RelayError> {
         tracing::warn!(
             ?leaderless,
             "PartitionsWithoutLeader: their events wait, and all others are published"

@@ -7,6 +7,7 @@ use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use outbox::{RelaySettings, make_partitions};
 use testkit::{TestDatabase, TestTopics, eventually};
+use tokio_util::sync::CancellationToken;
 
 use crate::common::{
     append_one, assert_each_row_was_read, confirmed, counted, fill, relay, rows, settings, wait_for,
@@ -53,8 +54,8 @@ async fn the_service_makes_its_days_without_a_right_to_create_tables() {
     let refused = service.batch_execute("CREATE TABLE mine ()").await.unwrap_err().to_string();
     assert!(refused.contains("permission denied"), "{refused}");
 
-    assert_eq!(make_partitions(&database).await.unwrap(), DAYS);
-    assert_eq!(make_partitions(&database).await.unwrap(), 0, "they are there");
+    assert_eq!(make_partitions(&database, &CancellationToken::new()).await.unwrap(), DAYS);
+    assert_eq!(make_partitions(&database, &CancellationToken::new()).await.unwrap(), 0, "they are there");
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
     assert_eq!(partitions_of_rows(&database).await, [day(&database, 0).await]);
 }
@@ -62,7 +63,8 @@ async fn the_service_makes_its_days_without_a_right_to_create_tables() {
 #[tokio::test(flavor = "multi_thread")]
 async fn instances_that_make_days_at_once_make_each_day_once() {
     let database = TestDatabase::plain().await;
-    let made = futures_util::future::join_all((0..8).map(|_| make_partitions(&database))).await;
+    let stop = CancellationToken::new();
+    let made = futures_util::future::join_all((0..8).map(|_| make_partitions(&database, &stop))).await;
     assert_eq!(made.into_iter().map(Result::unwrap).sum::<i32>(), DAYS);
 }
 
@@ -78,7 +80,7 @@ async fn a_row_outside_all_days_is_in_the_default_partition() {
 async fn a_day_that_began_in_the_default_partition_does_not_keep_later_days_from_being_made() {
     let database = TestDatabase::plain().await;
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
-    assert_eq!(make_partitions(&database).await.unwrap(), DAYS - 1);
+    assert_eq!(make_partitions(&database, &CancellationToken::new()).await.unwrap(), DAYS - 1);
     append_one(&database, 2, &confirmed(OrderId::generate())).await;
     assert_eq!(partitions_of_rows(&database).await, ["outbox_event_default", "outbox_event_default"]);
     let mut owner = database.owner().await;
@@ -96,7 +98,7 @@ async fn writers_do_not_wait_behind_a_new_partition() {
     open.batch_execute(WRITE).await.unwrap();
     let making = database.spawn({
         let database = database.second_instance();
-        async move { make_partitions(&database).await }
+        async move { make_partitions(&database, &CancellationToken::new()).await }
     });
     other.batch_execute("SET lock_timeout = '500ms'").await.unwrap();
     for _ in 0..3 {
@@ -122,7 +124,7 @@ async fn plans_that_were_made_while_tomorrows_partition_was_empty_read_each_row_
     const ROWS: i64 = 20_000;
     for is_analysed in [false, true] {
         let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-        make_partitions(&database).await.unwrap();
+        make_partitions(&database, &CancellationToken::new()).await.unwrap();
         without_autovacuum(&database).await;
         let mut open = database.owner().await;
         if is_analysed {

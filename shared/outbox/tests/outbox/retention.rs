@@ -43,7 +43,7 @@ async fn gaps(database: &Database) -> Vec<String> {
 async fn a_published_day_is_dropped_and_a_running_relay_goes_on() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     make_old_days(&database, 2).await;
-    make_partitions(&database).await.unwrap();
+    make_partitions(&database, &CancellationToken::new()).await.unwrap();
     let order = OrderId::generate();
     for sequence in 1..=3 {
         append_one(&database, sequence, &confirmed(order)).await;
@@ -241,7 +241,7 @@ async fn instances_that_drop_days_at_once_drop_each_day_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_present_day_is_never_dropped_and_the_service_cannot_drop_a_day_itself() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    make_partitions(&database).await.unwrap();
+    make_partitions(&database, &CancellationToken::new()).await.unwrap();
     make_old_days(&database, 1).await;
     publish_all(&database, &topics).await.stop().await;
     let now = RetentionSettings { keep_days: 0, ..RetentionSettings::default() };

@@ -4,6 +4,7 @@ use contracts::{OrderId, streams};
 use outbox::make_partitions;
 use serde_json::{Value, json};
 use testkit::{TestDatabase, TestTopics, eventually};
+use tokio_util::sync::CancellationToken;
 
 use crate::common::{
     HalfDone, append_one, confirmed, context, json_output, patient, progress, relay, settings, text_output,
@@ -80,7 +81,7 @@ async fn status_counts_the_rows_of_gaps_as_the_next_relay_will_find_them() {
 async fn status_names_the_days_and_says_whether_rows_lie_outside_of_them() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::names());
     let context = context(&database, &topics);
-    make_partitions(&database).await.unwrap();
+    make_partitions(&database, &CancellationToken::new()).await.unwrap();
     append_one(&database, 1, &confirmed(OrderId::generate())).await;
     let report = json_output(&context, &["status"]).await;
     assert_eq!(report["default_holds_rows"], false);

@@ -18,7 +18,6 @@ use secrecy::{ExposeSecret, SecretString};
 use tracing_subscriber::EnvFilter;
 
 use super::SettingsReader;
-use crate::log_filter::FilterFile;
 use crate::pools::PoolSizes;
 
 /// The longest timeout, in seconds.
@@ -102,7 +101,6 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         retention,
         replay_cache: reader.number::<u64>("idempotency.replay_cache_mebibytes", 0..=65_536) << 20,
         key_policy: reader.one_of("idempotency.key_policy", &policies),
-        strict: reader.switch("idempotency.strict"),
         preconditions_required: reader.switch("http.preconditions_required"),
         body_limit: reader.number("http.body_limit_bytes", 1_024..=1_048_576),
         body_deadline: reader.seconds("http.body_deadline_seconds", 1..=DAY),
@@ -308,16 +306,13 @@ pub(crate) enum LogFormat {
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
     pub(crate) filter: EnvFilter,
-    pub(crate) filter_file: Option<FilterFile>,
 }
 
 pub(super) fn log(reader: &mut SettingsReader) -> Log {
     let expected = "error, warn, info, debug or trace, or directives such as info,orders=debug";
     let filter = reader.parsed("log.level", expected, EnvFilter::default());
-    let filter_file = reader.optional("log.filter_file", "a path");
-    let filter_file = filter_file.map(|path| FilterFile { path, level: filter.to_string() });
     let format = reader.one_of("log.format", &[("pretty", LogFormat::Pretty), ("json", LogFormat::Json)]);
-    Log { format, filter, filter_file }
+    Log { format, filter }
 }
 
 /// The collector of spans; `None`: spans are not exported.

@@ -14,7 +14,7 @@ pub(crate) fn schedule(retention: &LogRetention) -> Vec<HousekeepingJob> {
     let LogRetention { outbox, inbox } = retention.clone();
     vec![
         HousekeepingJob::every("outbox partitions", HOUR, |database, stop| async move {
-            stop.run_until_cancelled(outbox::make_partitions(&database)).await.unwrap_or(Ok(0))
+            outbox::make_partitions(&database, &stop).await
         }),
         HousekeepingJob::every("expired keys", MINUTE, |database, stop| async move {
             idempotency::erase_expired_keys(&database, &stop).await

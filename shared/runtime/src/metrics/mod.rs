@@ -6,10 +6,9 @@ mod jobs;
 mod process;
 mod scrape;
 
-use actix_web::http::header::ACCEPT;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use futures_util::future::join;
-use metrics::{Format, Readings};
+use metrics::Readings;
 
 use crate::Service;
 use crate::health::Health;
@@ -22,16 +21,10 @@ pub(crate) fn routes<S: Service>(app: &mut web::ServiceConfig) {
     app.service(web::resource("/metrics").route(web::get().to(show::<S>)));
 }
 
-async fn show<S: Service>(
-    request: HttpRequest,
-    health: web::Data<Health>,
-    scrape: web::Data<Scrape<S>>,
-) -> HttpResponse {
-    let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    let format = Format::accepted(accept.unwrap_or_default());
+async fn show<S: Service>(health: web::Data<Health>, scrape: web::Data<Scrape<S>>) -> HttpResponse {
     let (report, read) = join(health.report(), scrape.read()).await;
     let mut process = Readings::default();
     process::add(&mut process, S::NAME, report, scrape.uptime());
-    let text = metrics::write(format, [process.registry(), scrape.counted(), read.registry()]);
-    HttpResponse::Ok().content_type(format.content_type()).body(text)
+    let text = metrics::write([process.registry(), scrape.counted(), read.registry()]);
+    HttpResponse::Ok().content_type(metrics::CONTENT_TYPE).body(text)
 }

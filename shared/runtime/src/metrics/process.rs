@@ -39,8 +39,6 @@ pub(super) fn add(readings: &mut Readings, service: &str, report: Report, uptime
 
 #[cfg(test)]
 mod tests {
-    use metrics::Format;
-
     use super::*;
 
     #[test]
@@ -54,7 +52,7 @@ mod tests {
         };
         let mut readings = Readings::default();
         add(&mut readings, "orders", report, Duration::from_secs(7));
-        let text = metrics::write(Format::Prometheus, [readings.registry()]);
+        let text = metrics::write([readings.registry()]);
         for line in [
             "idem_ready 0",
             "idem_log_dropped_lines_total 0",

@@ -131,11 +131,6 @@ impl Running {
         log.iter().filter(|e| e["message"].as_str().is_some_and(|m| m.contains(words))).cloned().collect()
     }
 
-    /// Returns all entries so far of this level.
-    pub(crate) fn entries_of_level(&self, level: &str) -> Vec<Value> {
-        self.log.lock().unwrap().iter().filter(|entry| entry["level"] == level).cloned().collect()
-    }
-
     /// Returns the address of the clients' or the admin listener.
     pub(crate) async fn address(&self, which: &str) -> SocketAddr {
         self.logged("listening").await[which].as_str().unwrap().parse().unwrap()

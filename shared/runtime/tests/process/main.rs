@@ -14,7 +14,6 @@ mod doctor;
 mod greeter;
 mod keys;
 mod lifecycle;
-mod log_filter;
 mod metrics;
 mod operators;
 mod outbox;

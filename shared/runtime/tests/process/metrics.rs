@@ -1,4 +1,4 @@
-//! `/metrics`: the requests, the gauges that are read from the database, and both formats.
+//! `/metrics`: the requests, and the gauges that are read from the database.
 
 use diesel_async::SimpleAsyncConnection;
 use testkit::{Metrics, Proxy, eventually, given};

@@ -8,7 +8,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use envelope::{Envelope, Event, EventId, Timestamp};
-use messaging::{Publisher, PublisherSettings, Record};
+use messaging::{Publisher, Record};
 use serde_json::Value;
 use testkit::{eventually, given};
 use uuid::Uuid;
@@ -36,7 +36,7 @@ pub(crate) async fn confirm(
     sequences: std::ops::RangeInclusive<i64>,
 ) {
     let brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
-    let (publisher, mut acks) = Publisher::connect(&brokers, PublisherSettings::default()).unwrap();
+    let (publisher, mut acks) = Publisher::connect(&brokers).unwrap();
     let event = OrderConfirmed { order, payment: PaymentId::generate() };
     let topic = format!("{}.orders.events", surroundings.deployment());
     let (key, payload) = (order.to_string(), serde_json::to_vec(&event).unwrap());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::web::{self, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use idempotency::{Limits, canonicalise};
+use idempotency::canonicalise;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -102,7 +102,7 @@ async fn respond(
         let route = request.match_pattern().unwrap_or_default();
         [caller.tenant.clone(), caller.client.clone(), route, key]
     };
-    let canonical = canonicalise(&body, Limits::default()).map_err(|_| invalid(instance));
+    let canonical = canonicalise(&body).map_err(|_| invalid(instance));
     let canonical = match canonical {
         Err(refused) if has(Defect::StoresValidationErrors) => {
             if let Claim::First(guard) = instance.keys.claim(&scope, b"", instance.life, None) {

@@ -22,8 +22,8 @@ async fn books_that_differ_and_reviews_fire_their_alerts_until_they_are_put_righ
                    SELECT transaction_id, 99, tenant_id, account, currency, 7 FROM ledger_entry LIMIT 1";
     watched.meddle(Part::Payments, posting).await;
     watched.prometheus.fires("LedgerNotZero of payments").await;
-    let verified = watched.stack.operate(Part::Payments, &["ledger", "verify"]).await;
-    assert!(!verified.is_success() && verified.text().contains("transaction"), "{verified:?}");
+    let audited = watched.stack.operate(Part::Payments, &["audit"]).await;
+    assert!(!audited.is_success() && audited.text().contains("transaction"), "{audited:?}");
     let remove = "DELETE FROM ledger_entry WHERE line = 99; ALTER TABLE ledger_entry ENABLE TRIGGER USER";
     watched.meddle(Part::Payments, remove).await;
     watched.prometheus.is_quiet("LedgerNotZero of payments").await;

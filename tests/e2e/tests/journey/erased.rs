@@ -138,11 +138,9 @@ async fn an_erasure_removes_the_texts_of_a_tenant_everywhere_and_changes_nothing
     holds(&stack).await;
 }
 
-/// Every invariant holds, and the books agree.
+/// Every invariant holds.
 async fn holds(stack: &Stack) {
     for asked in stack.books().audit().await {
         assert_eq!(asked.found().unwrap(), [""; 0], "{asked:?}");
     }
-    let verified = stack.operate(Part::Payments, &["ledger", "verify"]).await;
-    assert!(verified.is_success(), "{verified:?}");
 }

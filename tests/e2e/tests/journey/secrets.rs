@@ -116,7 +116,7 @@ async fn errors(stack: &Stack, customer: &Customer, exchange: &mut Exchange) {
     }
 }
 
-/// Operators resolve a review, reconcile, and verify the ledger.
+/// Operators resolve a review, reconcile, and audit the books.
 async fn operators(stack: &Stack, exchange: &mut Exchange) {
     let review = "SELECT 1::bigint AS count FROM review WHERE reason = 'refund_failed'";
     assert_eq!(stack.count(Part::Payments, review).await, 1);
@@ -127,7 +127,7 @@ async fn operators(stack: &Stack, exchange: &mut Exchange) {
         &["review", "show", &id][..],
         &["review", "resolve", &id, "--as", "captured", "--reason", "the bank says so", "--by", "dana"],
         &["reconcile"],
-        &["ledger", "verify"],
+        &["audit"],
         &["inbox", "parked"],
         &["outbox", "status"],
     ] {

@@ -72,7 +72,7 @@ impl ProducerContext for Reports {
     }
 }
 
-/// The settings of the relay's producer: `PublisherSettings::default()` of messaging, which are private there.
+/// The settings of the relay's producer: `client_config` of messaging's publisher, which is private there.
 pub(crate) fn producer(environment: &Environment) -> Result<BaseProducer<Reports>> {
     ClientConfig::new()
         .set("bootstrap.servers", environment.brokers.bootstrap())

@@ -3,7 +3,7 @@
 use super::*;
 use messaging::admin::GroupOffsets;
 use messaging::topics::{TopicSpec, ensure};
-use messaging::{Publisher, PublisherSettings, Record};
+use messaging::{Publisher, Record};
 use serde_json::json;
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_topic_shows_its_messages_and_each_group_its_position() {
 }
 
 async fn write(brokers: &Brokers, topic: &str, key: &[u8]) {
-    let (publisher, mut reports) = Publisher::connect(brokers, PublisherSettings::default()).unwrap();
+    let (publisher, mut reports) = Publisher::connect(brokers).unwrap();
     publisher.publish(Record { topic, key, payload: b"{}", headers: &[] }, 1).unwrap();
     reports.next().await.unwrap().result.unwrap();
 }

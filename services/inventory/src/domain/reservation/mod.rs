@@ -3,14 +3,14 @@
 //! An order has at most one reservation. A reservation ends once, as shipped or released.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use contracts::events::OrderLine;
 use contracts::{ItemId, Sku};
 use envelope::TenantId;
 use strum::{EnumString, IntoStaticStr};
+use thiserror::Error;
 
-use super::{MoreThanReserved, Stock};
+use super::Stock;
 
 /// Pieces of one item for one order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,32 +85,17 @@ pub enum Decision {
 }
 
 /// The message contradicts itself or the stored rows. A correct service does not publish it, so it is parked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Inconsistency {
     /// An order must have lines, each SKU once, each with a quantity of at least 1.
+    #[error("the order has no lines, a line without quantity, or a SKU twice")]
     OrderLines,
     /// An order is confirmed although no stock is held for it.
+    #[error("the order is confirmed, but no stock is held for it")]
     NothingHeld,
     /// A reservation holds more of an item than the item has reserved.
+    #[error("the reservation holds more than its item has reserved")]
     MoreThanReserved,
-}
-
-impl fmt::Display for Inconsistency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OrderLines => "the order has no lines, a line without quantity, or a SKU twice",
-            Self::NothingHeld => "the order is confirmed, but no stock is held for it",
-            Self::MoreThanReserved => "the reservation holds more than its item has reserved",
-        })
-    }
-}
-
-impl std::error::Error for Inconsistency {}
-
-impl From<MoreThanReserved> for Inconsistency {
-    fn from(_: MoreThanReserved) -> Self {
-        Self::MoreThanReserved
-    }
 }
 
 /// Decides what `input` does to the reservation of an order, or to an order without one.
@@ -168,13 +153,11 @@ pub fn release(lines: &[ReservationLine], stocks: &Stocks) -> Result<Stocks, Inc
 fn change_each(
     lines: &[ReservationLine],
     stocks: &Stocks,
-    change: fn(Stock, i64) -> Result<Stock, MoreThanReserved>,
+    change: fn(Stock, i64) -> Option<Stock>,
 ) -> Result<Stocks, Inconsistency> {
-    let changed = |line: &ReservationLine| {
-        let stock = stocks.get(&line.item).ok_or(MoreThanReserved)?;
-        Ok((line.item, change(*stock, line.quantity)?))
-    };
-    lines.iter().map(changed).collect()
+    let changed =
+        |line: &ReservationLine| Some((line.item, change(*stocks.get(&line.item)?, line.quantity)?));
+    lines.iter().map(|line| changed(line).ok_or(Inconsistency::MoreThanReserved)).collect()
 }
 
 #[cfg(test)]

@@ -109,8 +109,8 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
 fn ends_doubt(input: &CallInput) -> bool {
     match input {
         CallInput::AttemptEnded { outcome, .. } => outcome.is_authoritative(),
-        CallInput::LookedUp { result, .. } => result.is_authoritative(),
-        CallInput::Due(_) => false,
+        CallInput::LookedUp { result: LookupResult::Found { outcome, .. }, .. } => outcome.is_authoritative(),
+        CallInput::LookedUp { .. } | CallInput::Due(_) => false,
     }
 }
 

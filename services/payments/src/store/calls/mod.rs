@@ -192,18 +192,9 @@ pub(crate) async fn may_be_sent(tx: &mut Tx, id: Uuid, since: DateTime<Utc>) -> 
     Ok(())
 }
 
-/// The failures of a call that no worker could take, or whose result no worker could record.
-pub(crate) struct Failures {
-    /// Their number.
-    pub(crate) count: i32,
-    /// A request may have been sent earlier.
-    pub(crate) is_sent: bool,
-}
-
-/// Counts one more failure of the call.
-pub(crate) async fn count_failure(tx: &mut Tx, id: Uuid) -> Result<Failures> {
-    let call = change(tx, id, |call, _| call.faults += 1).await?;
-    Ok(Failures { count: call.faults, is_sent: call.is_sent() })
+/// Counts one more failure of a call that no worker could take, or whose result no worker could record.
+pub(crate) async fn count_failure(tx: &mut Tx, id: Uuid) -> Result<CallRow> {
+    Ok(change(tx, id, |call, _| call.faults += 1).await?.into_row())
 }
 
 /// Makes the call due after `pause`.

@@ -28,7 +28,7 @@ pub(crate) struct CallRow {
     pub(super) look_ups: i32,
     pub(crate) processor_object: Option<String>,
     pub(super) look_up_requested: bool,
-    pub(super) faults: i32,
+    pub(crate) faults: i32,
     pub(crate) traceparent: Option<String>,
     pub(super) created_at: DateTime<Utc>,
 }

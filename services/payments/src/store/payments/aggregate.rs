@@ -1,9 +1,9 @@
 //! How payments are locked and written, one statement for any number of them.
 
 use chrono::{DateTime, Utc};
-use contracts::{OrderId, PaymentId};
+use contracts::PaymentId;
 use database::functions::clock_timestamp;
-use database::{Addable, Aggregate, InsertRows, Locked, Result, Tx, UpdateRows, Write, WriteRows};
+use database::{Addable, Aggregate, InsertRows, Result, Tx, UpdateRows, Write, WriteRows};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
@@ -55,46 +55,4 @@ fn changing<Kind>(write: Payments<Kind>) -> Payments<Kind> {
         payment: state, cancel_requested, decline_code, processor_intent, processor_charge, refund_reserved, confirmed, fee,
             fee_currency, fee_transaction, sequence, updated_at
     )
-}
-
-/// The id of an order's payment, by the order. Locks the payment.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PaymentOfOrder {
-    pub(super) order: OrderId,
-    pub(super) payment: PaymentId,
-}
-
-impl Aggregate for PaymentOfOrder {
-    type Key = OrderId;
-
-    fn key(&self) -> OrderId {
-        self.order
-    }
-
-    async fn load(mut tx: &Tx, orders: &[OrderId]) -> Result<Vec<(Self, DateTime<Utc>)>> {
-        let ids: Vec<Uuid> = orders.iter().copied().map(OrderId::uuid).collect();
-        let rows: Vec<(PaymentRow, DateTime<Utc>)> = payment::table
-            .filter(payment::order_id.eq_any(ids))
-            .order(payment::id)
-            .select((PaymentRow::as_select(), clock_timestamp()))
-            .for_update()
-            .load(&mut tx)
-            .await?;
-        let of_order = |row: Locked<PaymentRow>| {
-            let (payment, at) = (row.id(), row.at());
-            row.order().map(|order| (Self { order, payment }, at))
-        };
-        Ok(tx.adopt(rows).into_iter().filter_map(of_order).collect())
-    }
-
-    /// The payment itself is written.
-    fn updates(_: Vec<Self>) -> Vec<Write> {
-        Vec::new()
-    }
-}
-
-impl Addable for PaymentOfOrder {
-    fn inserts(_: Vec<Self>) -> Vec<Write> {
-        Vec::new()
-    }
 }

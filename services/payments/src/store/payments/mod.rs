@@ -12,7 +12,6 @@ use diesel_async::RunQueryDsl;
 use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
-pub(crate) use self::aggregate::PaymentOfOrder;
 pub(crate) use self::row::PaymentRow;
 use crate::domain::payment::State;
 use crate::schema::payment;
@@ -29,13 +28,9 @@ pub(crate) struct NewPayment<'a> {
     pub(crate) expires_at: DateTime<Utc>,
 }
 
-/// Adds a payment. Returns `false` if the payment, or another one of the order, exists.
+/// Adds a payment. Returns `false` if it exists.
 pub(crate) async fn add(tx: &mut Tx, new: &NewPayment<'_>) -> Result<bool> {
-    let is_of_order = match new.order {
-        Some(order) => tx.lock::<PaymentOfOrder>(order).await?.is_some(),
-        None => false,
-    };
-    if is_of_order || tx.lock::<PaymentRow>(new.id).await?.is_some() {
+    if tx.lock::<PaymentRow>(new.id).await?.is_some() {
         return Ok(false);
     }
     let at = tx.now().await?;
@@ -64,9 +59,6 @@ pub(crate) async fn add(tx: &mut Tx, new: &NewPayment<'_>) -> Result<bool> {
         updated_at: at,
     };
     tx.add(row, at);
-    if let Some(order) = new.order {
-        tx.add(PaymentOfOrder { order, payment: new.id }, at);
-    }
     Ok(true)
 }
 
@@ -74,10 +66,7 @@ pub(crate) async fn add(tx: &mut Tx, new: &NewPayment<'_>) -> Result<bool> {
 ///
 /// The caller checks the tenant. Otherwise it could not distinguish "no payment" from "a payment of another tenant".
 pub(crate) async fn lock_of_order(tx: &mut Tx, order: OrderId) -> Result<Option<PaymentRow>> {
-    match tx.lock::<PaymentOfOrder>(order).await? {
-        Some(of_order) => Ok(Some(lock(tx, of_order.payment).await?)),
-        None => Ok(None),
-    }
+    Ok(tx.lock::<PaymentRow>(PaymentId::of(order)).await?.map(Locked::into_row))
 }
 
 /// Locks a payment that exists.

@@ -1,6 +1,6 @@
 //! The plan of each payment and the calls that fail. Both depend only on the seed and on the payment's number.
 
-use contracts::{Money, OrderId, PaymentId};
+use contracts::{Money, OrderId};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -46,8 +46,7 @@ impl Plan {
 
     /// The id is the same in each run.
     pub(super) fn order(self) -> Order {
-        let id = |space: u128| Uuid::from_u128(space << 64 | self.0);
-        Order { order: OrderId::from(id(0xb0)), payment: PaymentId::from(id(0xb1)) }
+        Order::with(OrderId::from(Uuid::from_u128(0xb0 << 64 | self.0)))
     }
 
     /// Each payment has another amount, so that a lost or doubled payment can be identified.

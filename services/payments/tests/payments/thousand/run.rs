@@ -95,14 +95,15 @@ impl Run {
 
     /// Returns the number of attempts and lookups of each payment.
     pub(super) async fn attempts(&self) -> BTreeMap<u128, i64> {
-        let asked =
-            "SELECT json_build_array(payment_id, sum(attempt))::text FROM processor_call GROUP BY payment_id";
+        let asked = "SELECT json_build_array(order_id, sum(attempt))::text
+                       FROM processor_call JOIN payment ON payment.id = payment_id GROUP BY order_id";
         self.stage.texts(asked).await.iter().map(|row| number_and(row)).collect()
     }
 
     /// Returns the end of each payment: its state, the states of its refunds, and the reasons of its reviews.
     pub(super) async fn ends(&self) -> BTreeMap<u128, String> {
-        let ends = "SELECT json_build_array(payment.id, concat_ws('; ', payment.state, payment.decline_code,
+        let ends =
+            "SELECT json_build_array(payment.order_id, concat_ws('; ', payment.state, payment.decline_code,
                         (SELECT string_agg(format('refund of %s %s %s', refund.amount, refund.state,
                                                   refund.failure_code), '; ' ORDER BY refund.id)
                            FROM refund WHERE refund.payment_id = payment.id),
@@ -126,7 +127,7 @@ impl Run {
     }
 }
 
-/// Rows of `["payment's id", value]`, by the payment's number.
+/// Rows of `["order's id", value]`, by the payment's number.
 pub(super) fn number_and<T: serde::de::DeserializeOwned>(row: &str) -> (u128, T) {
     let (id, value): (uuid::Uuid, T) =
         serde_json::from_str(row).unwrap_or_else(|error| panic!("{error}: {row}"));
@@ -135,7 +136,7 @@ pub(super) fn number_and<T: serde::de::DeserializeOwned>(row: &str) -> (u128, T)
 
 /// Returns the payments whose order has not ended yet.
 async fn captured(stage: &Stage) -> Vec<Plan> {
-    let open = "SELECT json_build_array(id, 0)::text FROM payment
+    let open = "SELECT json_build_array(order_id, 0)::text FROM payment
                  WHERE state = 'captured' AND NOT confirmed AND NOT cancel_requested";
     stage.texts(open).await.iter().map(|row| Plan(number_and::<u8>(row).0)).collect()
 }

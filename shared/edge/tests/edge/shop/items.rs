@@ -138,5 +138,5 @@ pub(super) async fn orders(
         .filter(placed::id.lt(page.before()));
     let orders = orders.order(placed::id.desc()).limit(page.fetch()).select(Order::as_select());
     let orders: Vec<Order> = orders.load(&mut connection).await?;
-    Ok(HttpResponse::Ok().json(page.listing(orders, |order| order.id, |order| order)))
+    Ok(HttpResponse::Ok().json(page.listing(orders, |order| order.id, Ok::<_, Problem>)?))
 }

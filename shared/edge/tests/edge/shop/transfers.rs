@@ -3,8 +3,8 @@
 use actix_web::{HttpResponse, post};
 use database::Tx;
 use edge::{
-    Accepted, Command, CommandError, IdempotencyKey, KeyedProblems, Phased, Problem, Reply, ValidationErrors,
-    problem_types,
+    Accepted, Command, CommandError, IdempotencyKey, Idempotent, KeyedProblems, Problem, Reply,
+    ValidationErrors, problem_types,
 };
 use idempotency::{Operation, StoredResponse};
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub(crate) fn not_now() -> StoredResponse {
     security(("bearer" = []))
 )]
 #[post("/v1/transfers")]
-pub(super) async fn start(transfer: Phased<StartTransfer>) -> Result<HttpResponse, Problem> {
+pub(super) async fn start(transfer: Idempotent<StartTransfer>) -> Result<HttpResponse, Problem> {
     let begin = async |tx: &mut Tx, request: &edge::CommandRequest<StartTransfer>| {
         audit::record(tx, request.fact("transfer.start", "transfer", "1"));
         match request.amount {
