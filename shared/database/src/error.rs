@@ -74,6 +74,11 @@ impl Error {
     }
 }
 
+/// The error for a column whose value this release cannot read.
+pub fn unreadable(column: &str) -> Error {
+    Diesel::DeserializationError(format!("{column} is not readable").into()).into()
+}
+
 /// diesel-async tells the SQLSTATE of constraints (23), serialization failures (40001) and read-only servers (25006). It hides
 /// all others, so these texts classify the message of the server. They are English, and
 /// [`Database::unusable_session`](crate::Database::unusable_session) finds a server that speaks another language.

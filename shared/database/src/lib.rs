@@ -36,7 +36,7 @@ pub use buffer::{Buffered, Write};
 pub use connect::connect;
 pub use connection::Connection;
 pub use driver_log::is_without_parameters;
-pub use error::{Error, ErrorClass, Result};
+pub use error::{Error, ErrorClass, Result, unreadable};
 pub use gather::Gather;
 pub use group_commit::{GroupCommit, GroupSettings};
 pub use handler::{Handler, Work};

@@ -59,7 +59,6 @@ pub(crate) async fn apply(
         database.metrics::<InboxMetrics>().count_batch(counts);
         return Ok(());
     }
-    let received_before = batch.len() - fresh.len();
     let BatchPlan { ready, repeated, held: newly_held, parked, skipped_gaps } =
         plan(consumer, fresh, &mut sequences, &mut held);
     deduplication::refuse_second_history(&mut tx, name, &repeated, &newly_held).await?;
@@ -94,7 +93,8 @@ pub(crate) async fn apply(
         let in_handler = error.class() != ErrorClass::CommitUnknown;
         refused(error.into(), in_handler)
     })?;
-    let duplicates = received_before + repeated.len();
+    let received_now = ready.iter().filter(|ready| !ready.was_held).count();
+    let duplicates = batch.len() - received_now - newly_held.len() - parked.len();
     let (applied, held) = (ready.len(), newly_held.len());
     let counts = BatchCounts { applied, duplicates, held, parked: parked.len(), skipped_gaps };
     database.metrics::<InboxMetrics>().count_batch(counts);

@@ -11,7 +11,7 @@ use crate::sequence::{SequencePosition, Sequences};
 pub(crate) struct ReadyMessage {
     pub(crate) message: IncomingMessage,
     /// True if the message had been held until now.
-    was_held: bool,
+    pub(crate) was_held: bool,
 }
 
 impl ReadyMessage {
@@ -71,7 +71,8 @@ pub(crate) fn plan<'b>(
             Ok(message) => message.clone(),
             // It was applied or discarded before its id was deleted. It must not be parked again.
             Err(error) if position == SequencePosition::Duplicate && has_number(sequence, error) => {
-                plan.repeated.push(arrival.entry.clone());
+                let id = arrival.entry.id;
+                tracing::warn!(consumer = name, message_id = %id, sequence, failure = %error, "DuplicateIgnored");
                 continue;
             }
             Err(_) => {
@@ -106,7 +107,7 @@ pub(crate) fn plan<'b>(
     plan
 }
 
-/// Whether a message that cannot be applied has the number of its headers.
+/// Returns whether this number is the message's own: its headers name one, and no other message had it before.
 fn has_number(sequence: i64, error: &HandlerError) -> bool {
     sequence != UNKNOWN_SEQUENCE && !matches!(error, HandlerError::SecondHistory(_))
 }

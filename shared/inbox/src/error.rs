@@ -120,7 +120,7 @@ pub(crate) struct BatchError {
     pub(crate) in_handler: bool,
 }
 
-/// What of a batch has failed.
+/// The part of a batch that has failed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Cause {
     /// No message that is known: the database, or rows of several messages that were refused together.

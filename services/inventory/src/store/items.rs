@@ -2,13 +2,12 @@
 
 use contracts::{ItemId, Money, Sku};
 use database::functions::clock_timestamp;
-use database::{Connection, Result, Tx};
+use database::{Connection, Result, Tx, unreadable};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use envelope::TenantId;
 use uuid::Uuid;
 
-use super::unreadable;
 use crate::domain::{ItemDetails, Stock};
 use crate::schema::item;
 

@@ -10,8 +10,3 @@ pub(crate) mod stock;
 mod other_tenant;
 
 database::stored_as_text!(crate::domain::State);
-
-/// The error for a column whose value this program does not write.
-fn unreadable(column: &'static str) -> database::Error {
-    diesel::result::Error::DeserializationError(format!("{column} is not readable").into()).into()
-}

@@ -3,14 +3,15 @@
 use chrono::{DateTime, Utc};
 use contracts::OrderId;
 use database::functions::{clock_timestamp, statement_timestamp};
-use database::{Addable, Aggregate, Connection, InsertRows, Locked, Result, Tx, UpdateRows, Write};
+use database::{
+    Addable, Aggregate, Connection, InsertRows, Locked, Result, Tx, UpdateRows, Write, unreadable,
+};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use envelope::TenantId;
 use futures_util::try_join;
 use uuid::Uuid;
 
-use super::unreadable;
 use crate::domain::{Reservation, ReservationLine, State};
 use crate::schema::{reservation, reservation_line as line};
 

@@ -6,14 +6,13 @@ use chrono::{DateTime, Utc};
 use contracts::events::{ItemChanged, OrderLine};
 use contracts::{Money, Sku};
 use database::functions::clock_timestamp;
-use database::{AppendTx, Connection, Result, Tx};
+use database::{AppendTx, Connection, Result, Tx, unreadable};
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use envelope::TenantId;
 use uuid::Uuid;
 
-use super::unreadable;
 use crate::schema::catalogue_item as item;
 
 /// A stored catalogue item.

@@ -12,8 +12,3 @@ mod other_tenant;
 use crate::domain::{CauseKind, EntryKind, Status};
 
 database::stored_as_text!(CauseKind, EntryKind, Status);
-
-/// The error for a column whose value this program does not write.
-fn unreadable(column: &'static str) -> database::Error {
-    diesel::result::Error::DeserializationError(format!("{column} is not readable").into()).into()
-}

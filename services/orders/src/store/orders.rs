@@ -8,6 +8,7 @@ use contracts::{Money, OrderId, PaymentId, Sku};
 use database::functions::{clock_timestamp, present_time};
 use database::{
     Aggregate, Buffered, Connection, InsertRows, Locked, Result, Tx, UnitOfWork, UpdateRows, Write,
+    unreadable,
 };
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -17,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::unreadable;
 use crate::domain::{PricedLine, PricedOrder, State, Status};
 use crate::schema::orders;
 

@@ -161,7 +161,12 @@ impl Processor {
         let mut query = filter.to_vec();
         query.push(("limit", PAGE_LENGTH));
         query.extend(cursor.map(|cursor| ("starting_after", cursor)));
-        read_page(&self.get(&["v1", objects], &query, until).await)
+        let page = read_page(&self.get(&["v1", objects], &query, until).await)?;
+        if page.next.is_some() && page.next.as_deref() == cursor {
+            // The list ignores the cursor. A lookup would ask for the same page until its deadline.
+            return Err(AttemptOutcome::Unknown(UnknownReason::Unreadable { status: 200 }));
+        }
+        Ok(page)
     }
 }
 

@@ -1,14 +1,13 @@
 //! The tables `ledger_balance` and `ledger_mark`: the balances of the accounts up to a high-water mark.
 
 use contracts::Currency;
-use database::{Connection, Database, Error, Result};
+use database::{Connection, Database, Error, Result, unreadable};
 use diesel::define_sql_function;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 use envelope::TenantId;
 
-use super::unreadable;
 use crate::domain::ledger::Account;
 use crate::schema::{ledger_mark, ledger_transaction};
 

@@ -28,8 +28,3 @@ use crate::domain::review::{Reason, Resolution};
 use crate::domain::{CallKind, CallMode};
 
 database::stored_as_text!(Account, CallKind, CallMode, PostingKind, Reason, Resolution);
-
-/// The error for a column whose value this release cannot read.
-fn unreadable(column: &str) -> database::Error {
-    diesel::result::Error::DeserializationError(format!("{column} is not readable").into()).into()
-}

@@ -6,7 +6,7 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use contracts::PaymentId;
 use database::functions::clock_timestamp;
-use database::{Connection, Result};
+use database::{Connection, Result, unreadable};
 use diesel::prelude::*;
 use diesel::sql_query;
 use diesel::sql_types::{Array, Jsonb, Text, Timestamptz};
@@ -17,7 +17,6 @@ use serde_json::Value;
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::unreadable;
 use crate::domain::CallKind;
 use crate::schema::reconciliation;
 

@@ -5,14 +5,13 @@
 use chrono::{DateTime, Utc};
 use contracts::{PaymentId, RefundId};
 use database::functions::clock_timestamp;
-use database::{Connection, Result, Tx};
+use database::{Connection, Result, Tx, unreadable};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 use super::payments::PaymentRow;
-use super::unreadable;
 use crate::domain::refund::State;
 use crate::schema::{payment, refund};
 

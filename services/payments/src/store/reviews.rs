@@ -3,14 +3,13 @@
 use audit::Operator;
 use contracts::{PaymentId, RefundId};
 use database::functions::clock_timestamp;
-use database::{Connection, Result, Tx};
+use database::{Connection, Result, Tx, unreadable};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use envelope::TenantId;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::unreadable;
 use crate::domain::review::{Reason, Resolution, Subject};
 use crate::schema::review;
 

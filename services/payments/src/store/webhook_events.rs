@@ -2,14 +2,13 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use contracts::PaymentId;
-use database::{Result, Tx};
+use database::{Result, Tx, unreadable};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Interval};
 use diesel_async::RunQueryDsl;
 use envelope::TenantId;
 use uuid::Uuid;
 
-use super::unreadable;
 use crate::schema::{processor_call as call, webhook_event};
 
 /// An event to insert.

@@ -163,6 +163,19 @@ async fn messages_beside_a_refused_one_are_tried_once_more_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_message_with_a_broken_header_under_an_applied_number_holds_nothing_up() {
+    let (database, topics, order) = (database().await, TestTopics::create().await, OrderId::generate());
+    let mut broken = fine(&topics, 1, order);
+    broken.headers.retain(|(name, _)| name != header::TENANT);
+    publish(&topics, &[fine(&topics, 1, order), broken, fine(&topics, 2, order)]).await;
+    let runner = run(&database, &topics, recording("one"));
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [1, 2].map(|sequence| (order.uuid(), sequence)));
+    assert!(parked(&database).await.is_empty(), "its number was applied");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_message_without_any_header_is_parked_once() {
     let (database, topics) = (database().await, TestTopics::create().await);
     let bare = TestRecord { headers: Vec::new(), ..fine(&topics, 1, OrderId::generate()) };

@@ -108,7 +108,7 @@ impl PageQuery {
             look.get_or_insert(Look { xmin, drawn_xid });
             rows.extend(row);
         }
-        // PostgreSQL returns them in this order, but would sort them once more if the statement asked for it.
+        // The statement asks for no order: PostgreSQL would sort rows that it has sorted before.
         rows.sort_by_key(|row| row.id);
         let look = look.ok_or(diesel::result::Error::NotFound)?;
         let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit);

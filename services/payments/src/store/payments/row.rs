@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use contracts::{Money, OrderId, PaymentId};
-use database::Result;
+use database::{Result, unreadable};
 use diesel::prelude::*;
 use envelope::{OperationId, TenantId};
 use uuid::Uuid;
@@ -11,7 +11,6 @@ use crate::domain::payment::{Payment, State};
 use crate::domain::refund::Refundable;
 use crate::domain::{Fee, ProcessorReference};
 use crate::schema::payment;
-use crate::store::unreadable;
 
 /// A stored payment.
 #[derive(Debug, Clone, Queryable, Selectable)]
