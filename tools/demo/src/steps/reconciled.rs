@@ -26,9 +26,13 @@ struct Counts {
 
 const MATCHED: &str = "matched";
 
+/// The verdicts about objects that do not differ: another deployment's, and those whose difference an operator has accepted.
+const NO_DIFFERENCE: [&str; 3] = [MATCHED, "foreign", "accepted"];
+
 /// Because nothing is in progress, new objects must be known to both sides, too.
 fn differing(verdicts: &BTreeMap<String, usize>) -> usize {
-    verdicts.iter().filter(|(verdict, _)| *verdict != MATCHED).map(|(_, objects)| objects).sum()
+    let differs = |(verdict, _): &(&String, &usize)| !NO_DIFFERENCE.contains(&verdict.as_str());
+    verdicts.iter().filter(differs).map(|(_, objects)| objects).sum()
 }
 
 pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
