@@ -9,162 +9,203 @@
 
 mod common;
 
+use std::collections::HashSet;
 use std::io;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-use common::in_time;
-use messaging::{Brokers, Publisher, Record, Subscription, SubscriptionSettings};
+use common::{Scratch, in_time, next};
+use messaging::{Brokers, Publisher, Subscription};
+use testkit::Proxy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
-
-const TOPIC: &str = "forgotten";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subscription_goes_on_with_another_client_after_its_client_has_forgotten_its_brokers() {
-    let mut broker = StoppingBroker::start().await;
-    let settings = SubscriptionSettings::new("group", [TOPIC]);
-    let _subscription = Subscription::start(&broker.brokers, settings).unwrap();
-    for client in ["first", "second"] {
-        in_time(&format!("the {client} client asks for brokers"), broker.is_asked(Metadata::Itself)).await;
-        in_time(&format!("the {client} client asks for the topic"), broker.is_asked(Metadata::NoBroker))
-            .await;
-    }
+    let scratch = Scratch::new(1).await;
+    scratch.fill(1).await;
+    let broker = StoppingBroker::before(&scratch.brokers).await;
+    let mut subscription = Subscription::start(&broker.brokers, scratch.settings()).unwrap();
+    let first = next(&mut subscription).await;
+    // The client commits this batch, and waits for the response before it leaves its group.
+    tokio::join!(broker.stop(), async { first.done() });
+    scratch.fill(1).await;
+    while next(&mut subscription).await.messages().last().unwrap().offset != 1 {}
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reports_of_a_publisher_end_after_its_client_has_forgotten_its_brokers() {
-    let mut broker = StoppingBroker::start().await;
+    let (scratch, other) = (Scratch::new(1).await, Scratch::new(1).await);
+    let broker = StoppingBroker::before(&scratch.brokers).await;
     let (publisher, mut reports) = Publisher::connect(&broker.brokers).unwrap();
-    in_time("the client asks for brokers", broker.is_asked(Metadata::Itself)).await;
-    let record = Record { topic: TOPIC, key: b"k", payload: b"v", headers: &[] };
-    publisher.publish(record, 1).unwrap();
-    in_time("the client asks for the topic", broker.is_asked(Metadata::NoBroker)).await;
+    publisher.publish(scratch.record(b"k", b"v"), 1).unwrap();
+    in_time("a delivery report", reports.next()).await.unwrap().result.unwrap();
+    let record = other.record(b"k", b"v"); // the client asks about a topic that it does not know yet
+    tokio::join!(broker.stop(), async { publisher.publish(record, 2).unwrap() });
     while let Some(report) = in_time("the reports end", reports.next()).await {
         assert!(report.result.is_err(), "no broker has acknowledged it");
     }
-    publisher.publish(record, 2).unwrap(); // the client itself reports no error
+    publisher.publish(record, 3).unwrap(); // the client itself reports no error
 }
 
-/// A double that speaks as much of Kafka's protocol as a client needs to forget it: its answer about a topic names no broker.
+/// Stands before a broker, and stops once as a cluster's last broker does: its last answer about a topic names no broker.
 struct StoppingBroker {
     brokers: Brokers,
-    answered: mpsc::UnboundedReceiver<Metadata>,
+    proxy: Proxy,
+    line: Arc<Line>,
     /// Serves until it is dropped.
     _serving: JoinSet<()>,
 }
 
-/// An answer of the double about brokers. A client that has forgotten its brokers sends no request.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Metadata {
-    Itself,
-    NoBroker,
-}
-
 impl StoppingBroker {
-    async fn start() -> Self {
+    async fn before(brokers: &Brokers) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (tell, answered) = mpsc::unbounded_channel();
+        let proxy = Proxy::to(listener.local_addr().unwrap().to_string()).await;
+        let line = Arc::new(Line {
+            upstream: brokers.bootstrap().to_owned(),
+            port: proxy.address().port(),
+            stopping: AtomicBool::new(false),
+            forgotten: Notify::new(),
+        });
         let mut serving = JoinSet::new();
+        let of_connections = Arc::clone(&line);
         serving.spawn(async move {
             let mut connections = JoinSet::new();
-            while let Ok((connection, _)) = listener.accept().await {
-                connections.spawn(answer(connection, port, tell.clone()));
+            while let Ok((client, _)) = listener.accept().await {
+                connections.spawn(Arc::clone(&of_connections).connect(client));
             }
         });
         // librdkafka begins again with the configured brokers, but not in every order of events. This rules it out.
         let forget_for_good = [("metadata.recovery.strategy", "none")];
-        Self {
-            brokers: Brokers::new(&format!("127.0.0.1:{port}"), forget_for_good).unwrap(),
-            answered,
-            _serving: serving,
-        }
+        let brokers = Brokers::new(&proxy.address().to_string(), forget_for_good).unwrap();
+        Self { brokers, proxy, line, _serving: serving }
     }
 
-    /// Waits until the double gives this answer.
-    async fn is_asked(&mut self, expected: Metadata) {
-        while self.answered.recv().await.unwrap() != expected {}
+    /// Stops, and starts again once a client has forgotten it.
+    async fn stop(&self) {
+        self.line.stopping.store(true, Ordering::SeqCst);
+        in_time("the client forgets its brokers", self.line.forgotten.notified()).await;
+        self.proxy.cut().await;
+        self.line.stopping.store(false, Ordering::SeqCst);
+        self.proxy.mend();
     }
 }
 
-/// Answers the requests of a connection until the client closes it.
-async fn answer(
-    mut client: TcpStream,
+/// What the connections share.
+struct Line {
+    /// The real broker, and the port that its clients learn instead of its own.
+    upstream: String,
     port: u16,
-    answered: mpsc::UnboundedSender<Metadata>,
-) -> io::Result<()> {
-    loop {
-        let mut request = vec![0; usize::try_from(client.read_u32().await?).unwrap()];
-        client.read_exact(&mut request).await?;
-        let metadata = match (int16(&request, 0), int16(&request, 2)) {
-            (API_VERSIONS, _) => None,
-            (METADATA, 1) if metadata_topics(&request) > 0 => Some(Metadata::NoBroker),
-            (METADATA, 1) => Some(Metadata::Itself),
-            other => panic!("the client asks what this double does not know: {other:?}"),
-        };
-        let mut response = request[4..8].to_vec(); // the correlation id
-        response.extend(match metadata {
-            None => supported_versions(int16(&request, 2)),
-            Some(Metadata::Itself) => itself_and_no_topic(port),
-            Some(Metadata::NoBroker) => no_broker_and_a_topic(),
-        });
-        client.write_u32(response.len().try_into().unwrap()).await?;
-        client.write_all(&response).await?;
-        if let Some(metadata) = metadata {
-            let _ = answered.send(metadata);
+    /// Whether an answer about a topic names no broker, and requests to and for the coordinator are not answered.
+    stopping: AtomicBool,
+    /// A client was told of no broker, and has closed its connection.
+    forgotten: Notify,
+}
+
+impl Line {
+    async fn connect(self: Arc<Self>, client: TcpStream) {
+        let Ok(broker) = TcpStream::connect(&self.upstream).await else { return };
+        let (from_client, mut to_client) = client.into_split();
+        let (from_broker, to_broker) = broker.into_split();
+        let about_topics = Mutex::default();
+        let mut requests = pin!(self.requests(from_client, to_broker, &about_topics));
+        tokio::select! {
+            _ = &mut requests => {}
+            Ok(()) = self.responses(from_broker, &mut to_client, &about_topics) => {
+                let _ = requests.await; // the client has read the answer, and closes the connection
+                self.forgotten.notify_one();
+            }
+        }
+    }
+
+    /// Forwards the client's requests, and notes those about topics.
+    async fn requests(
+        &self,
+        mut client: OwnedReadHalf,
+        mut broker: OwnedWriteHalf,
+        about_topics: &Mutex<HashSet<CorrelationId>>,
+    ) -> io::Result<()> {
+        loop {
+            let request = frame(&mut client).await?;
+            match int16(&request, 0) {
+                OFFSET_COMMIT | FIND_COORDINATOR if self.stopping.load(Ordering::SeqCst) => continue,
+                METADATA if names_a_topic(&request) => {
+                    about_topics.lock().unwrap().insert(request[4..8].to_vec());
+                }
+                _ => {}
+            }
+            send(&mut broker, &request).await?;
+        }
+    }
+
+    /// Forwards the broker's responses, with the port of this double in place of its own. Ends once it has named no broker.
+    async fn responses(
+        &self,
+        mut broker: OwnedReadHalf,
+        client: &mut OwnedWriteHalf,
+        about_topics: &Mutex<HashSet<CorrelationId>>,
+    ) -> io::Result<()> {
+        let address = |port: u16| [HOST, &i32::from(port).to_be_bytes()].concat();
+        let (_, own_port) = self.upstream.rsplit_once(':').unwrap();
+        let (own, ours) = (address(own_port.parse().unwrap()), address(self.port));
+        loop {
+            let mut response = frame(&mut broker).await?;
+            if let Some(at) = response.windows(own.len()).position(|bytes| bytes == own) {
+                response[at..at + own.len()].copy_from_slice(&ours);
+            }
+            let is_about_topics = about_topics.lock().unwrap().remove(&response[..4]);
+            let names_nobody = is_about_topics && self.stopping.load(Ordering::SeqCst);
+            if names_nobody {
+                remove_the_broker(&mut response);
+            }
+            send(client, &response).await?;
+            if names_nobody {
+                return Ok(());
+            }
         }
     }
 }
 
+/// The bytes 4 to 7 of a request, and the first ones of its response.
+type CorrelationId = Vec<u8>;
+
+const HOST: &[u8] = b"127.0.0.1";
 const METADATA: i16 = 3;
-const API_VERSIONS: i16 = 18;
-const UNSUPPORTED_VERSION: i16 = 35;
+const OFFSET_COMMIT: i16 = 8;
+const FIND_COORDINATOR: i16 = 10;
+
+/// Whether a request for metadata, of version 9 or later, is about topics.
+fn names_a_topic(request: &[u8]) -> bool {
+    // Behind the client's id and an empty list of tags follows the number of topics, plus one.
+    request[10 + usize::try_from(int16(request, 8)).unwrap() + 1] > 1
+}
+
+/// Takes the only broker out of a response to a request for metadata, of version 9 or later.
+fn remove_the_broker(response: &mut Vec<u8>) {
+    const BROKERS: usize = 9; // behind the correlation id (4 bytes), tags (1), and a time (4)
+    assert_eq!(response[BROKERS], 2, "the number of brokers, plus one");
+    response[BROKERS] = 1;
+    // Its id (4 bytes), its host behind its length, its port (4), no rack, and no tags.
+    let broker = 4 + 1 + HOST.len() + 4 + 1 + 1;
+    response.drain(BROKERS + 1..=BROKERS + broker);
+}
 
 fn int16(bytes: &[u8], at: usize) -> i16 {
     i16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// How many topics a request for metadata names, behind the id of its client.
-fn metadata_topics(request: &[u8]) -> i16 {
-    let client_id = usize::try_from(int16(request, 8)).unwrap();
-    int16(request, 10 + client_id + 2) // the lower half of a number of 32 bits
+/// A request or a response, without its length.
+async fn frame(from: &mut OwnedReadHalf) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(from.read_u32().await?).unwrap()];
+    from.read_exact(&mut bytes).await?;
+    Ok(bytes)
 }
 
-/// Version 0 of both requests, and version 1 of metadata. Other versions of this request itself are refused.
-fn supported_versions(asked: i16) -> Vec<u8> {
-    let error = if asked == 0 { 0 } else { UNSUPPORTED_VERSION };
-    let mut body = error.to_be_bytes().to_vec();
-    body.extend(2_i32.to_be_bytes());
-    for number in [METADATA, 0, 1, API_VERSIONS, 0, 0] {
-        body.extend(number.to_be_bytes());
-    }
-    body
-}
-
-fn itself_and_no_topic(port: u16) -> Vec<u8> {
-    let mut body = 1_i32.to_be_bytes().to_vec(); // brokers
-    body.extend(1_i32.to_be_bytes()); // its id
-    body.extend(string("127.0.0.1"));
-    body.extend(i32::from(port).to_be_bytes());
-    body.extend((-1_i16).to_be_bytes()); // no rack
-    body.extend(1_i32.to_be_bytes()); // the controller
-    body.extend(0_i32.to_be_bytes()); // topics
-    body
-}
-
-fn no_broker_and_a_topic() -> Vec<u8> {
-    let mut body = 0_i32.to_be_bytes().to_vec(); // brokers
-    body.extend((-1_i32).to_be_bytes()); // no controller
-    body.extend(1_i32.to_be_bytes()); // topics
-    body.extend(0_i16.to_be_bytes()); // no error
-    body.extend(string(TOPIC));
-    body.push(0); // not internal
-    body.extend(0_i32.to_be_bytes()); // partitions
-    body
-}
-
-fn string(text: &str) -> Vec<u8> {
-    let length = i16::try_from(text.len()).unwrap();
-    [&length.to_be_bytes()[..], text.as_bytes()].concat()
+async fn send(to: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Result<()> {
+    to.write_u32(bytes.len().try_into().unwrap()).await?;
+    to.write_all(bytes).await
 }

@@ -154,8 +154,7 @@ impl ClientContext for ConsumerCallbacks {
         self.log.statistics(&statistics);
         self.lags.replace(&statistics);
         let Some(group) = &statistics.cgrp else { return };
-        // Only a client outside its group that looks for its coordinator: librdkafka 2.12 can crash when it closes one in another state.
-        if has_forgotten_brokers(&statistics) && group.state != "up" && group.join_state == "init" {
+        if has_forgotten_brokers(&statistics) && waits_for_its_coordinator(&group.state, &group.join_state) {
             return self.tell(GroupEvent::BrokersForgotten);
         }
         // A poisoned lock is safe to use: each update is a single assignment.
@@ -168,6 +167,15 @@ impl ClientContext for ConsumerCallbacks {
     fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
         self.token.read()
     }
+}
+
+/// Returns whether a client is outside its group, and waits for its coordinator alone: to join again, or to commit the last offsets of
+/// partitions that it has lost. librdkafka 2.12 can crash when it closes a client in another state.
+fn waits_for_its_coordinator(state: &str, join_state: &str) -> bool {
+    let waits_to_join = join_state == "init";
+    let waits_to_commit =
+        matches!(join_state, "wait-unassign-to-complete" | "wait-incr-unassign-to-complete");
+    state != "up" && (waits_to_join || waits_to_commit)
 }
 
 fn named(partitions: &TopicPartitionList) -> impl Iterator<Item = TopicPartition> {
