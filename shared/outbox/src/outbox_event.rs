@@ -6,11 +6,10 @@ use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use database::functions::statement_timestamp;
-use database::{Buffered, Database, Error, InsertRows, Write};
+use database::{Buffered, InsertRows, Write};
 use diesel::dsl::SqlTypeOf;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use envelope::{Envelope, InvalidName, Timestamp};
 use uuid::Uuid;
 
@@ -76,18 +75,6 @@ impl StoredEvent {
             traceparent: self.traceparent.clone(),
         })
     }
-}
-
-/// Loads the rows with these ids, ordered by id.
-pub(crate) async fn load_events(database: &Database, ids: &[i64]) -> Result<Vec<StoredEvent>, Error> {
-    let mut connection = database.connection().await?;
-    let rows = outbox_event::table
-        .filter(outbox_event::id.eq_any(ids))
-        .order(outbox_event::id)
-        .select(StoredEvent::as_select())
-        .load(&mut connection)
-        .await?;
-    Ok(rows)
 }
 
 /// A row to insert. The unit of work inserts it with its other buffered rows.

@@ -1,20 +1,18 @@
 //! The events that the brokers cannot take, and later events of the same aggregates.
 //!
 //! Such an event blocks its own aggregate only. It enters the table `outbox_blocked` in the checkpoint that passes it, so
-//! that it is never lost. An operator removes the cause and releases the events; the relay then publishes them in order.
+//! that it is never lost. An operator removes the cause and releases the events. Their ids then go back among the gaps, and the relay
+//! reads them again in order.
 //!
 //! The relay itself releases events whose topic was missing or whose partition had no leader, once the topic can be used. A
 //! topic may be missing for a moment only, because brokers learn of it one after the other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use database::functions::clock_timestamp;
 use database::{Database, Tx};
 use diesel::prelude::*;
-use diesel::query_dsl::methods;
-use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use messaging::topics::{self, TopicState};
 use messaging::{Brokers, Record, Refusal};
@@ -38,8 +36,8 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The time between two questions whether an unusable topic can be used by now.
 const TOPIC_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The number of released events that are read at a time.
-const EVENTS_PER_READ: i64 = 1_000;
+/// The number of released aggregates that are taken out at a time.
+const AGGREGATES_PER_LOOK: i64 = 1_000;
 
 /// The number of new events that are stored at a time.
 const EVENTS_PER_SAVE: usize = 1_000;
@@ -118,7 +116,7 @@ impl BlockedEvents {
         self.new.push(NewRow { id, aggregate_id, error, unusable_topic });
     }
 
-    /// Releases the events whose topic can be used by now. The next look at released events finds them.
+    /// Releases the events whose topic can be used by now.
     pub(super) async fn release_found_topics(
         &mut self,
         database: &Database,
@@ -155,27 +153,9 @@ impl BlockedEvents {
         if self.new.is_empty() {
             return Ok(());
         }
-        // The row may exist: the event was released and refused again. Or it was read again, by the next term or after the relay
-        // started over: then it waits behind its own aggregate, and keeps its cause.
-        let store = diesel::insert_into(outbox_blocked::table)
-            .values(&self.new)
-            .on_conflict(outbox_blocked::id)
-            .do_update()
-            .set((
-                outbox_blocked::error.eq(excluded(outbox_blocked::error)),
-                outbox_blocked::unusable_topic.eq(excluded(outbox_blocked::unusable_topic)),
-                outbox_blocked::blocked_at.eq(clock_timestamp()),
-            ));
-        methods::FilterDsl::filter(store, excluded(outbox_blocked::error).is_not_null()).execute(tx).await?;
-        // The rest of an aggregate that was refused again waits again, too. Otherwise the relay would look at it for ever.
-        let refused = self.new.iter().filter(|row| row.error.is_some());
-        let aggregates = refused.map(|row| row.aggregate_id);
-        diesel::update(outbox_blocked::table)
-            .filter(outbox_blocked::aggregate_id.eq_any(aggregates))
-            .filter(outbox_blocked::released_at.is_not_null())
-            .set(outbox_blocked::released_at.eq(None::<DateTime<Utc>>))
-            .execute(tx)
-            .await?;
+        // The row exists if the event was read again, by the next term or after the relay started over. It keeps its cause.
+        let store = diesel::insert_into(outbox_blocked::table).values(&self.new);
+        store.on_conflict_do_nothing().execute(tx).await?;
         Ok(())
     }
 
@@ -189,55 +169,25 @@ impl BlockedEvents {
         !self.aggregates.is_empty() && self.looked_at.elapsed() >= LOOK_INTERVAL
     }
 
-    /// Returns the next events of the released aggregates, in order. These aggregates are not blocked until [`delete`](Self::delete).
-    pub(super) async fn released(&mut self, database: &Database) -> database::Result<BTreeMap<i64, Uuid>> {
-        // The table must have all events of an aggregate, because its next event is published once the last one of these is.
-        if !self.new.is_empty() || !self.is_look_due() {
-            return Ok(BTreeMap::new());
-        }
-        let mut connection = database.connection().await?;
+    /// Takes out the next released aggregates with all their events, also those that were blocked after the release. Returns the
+    /// events' ids: the caller reads these events again. The table must have all events of these aggregates.
+    pub(super) async fn take_released(&mut self, tx: &mut Tx) -> database::Result<Vec<i64>> {
         let released = diesel::alias!(outbox_blocked as released);
         let aggregates = released
             .filter(released.field(outbox_blocked::released_at).is_not_null())
-            .select(released.field(outbox_blocked::aggregate_id));
-        // Also releases the later events of these aggregates. Otherwise they would stay blocked once the first one is deleted.
-        diesel::update(outbox_blocked::table)
-            .filter(outbox_blocked::released_at.is_null())
+            .select(released.field(outbox_blocked::aggregate_id))
+            .distinct()
+            .limit(AGGREGATES_PER_LOOK);
+        let taken = diesel::delete(outbox_blocked::table)
             .filter(outbox_blocked::aggregate_id.eq_any(aggregates))
-            .set(outbox_blocked::released_at.eq(clock_timestamp().nullable()))
-            .execute(&mut connection)
-            .await?;
-        let rows: Vec<(i64, Uuid)> = outbox_blocked::table
-            .filter(outbox_blocked::released_at.is_not_null())
-            .order(outbox_blocked::id)
-            .limit(EVENTS_PER_READ)
-            .select((outbox_blocked::id, outbox_blocked::aggregate_id))
-            .load(&mut connection)
-            .await?;
-        if rows.is_empty() {
+            .returning((outbox_blocked::id, outbox_blocked::aggregate_id));
+        let taken: Vec<(i64, Uuid)> = taken.get_results(tx).await?;
+        if taken.is_empty() {
             self.looked_at = Instant::now();
         }
-        for (_, aggregate) in &rows {
+        for (_, aggregate) in &taken {
             self.aggregates.remove(aggregate);
         }
-        Ok(rows.into_iter().collect())
-    }
-
-    /// Deletes events that are published, unless they were blocked again. An aggregate that has more events is blocked again, so that
-    /// its next event stays behind them.
-    pub(super) async fn delete(
-        &mut self,
-        database: &Database,
-        released: &BTreeMap<i64, Uuid>,
-    ) -> database::Result<()> {
-        let mut connection = database.connection().await?;
-        let published = released.keys().filter(|id| self.new.iter().all(|row| row.id != **id));
-        diesel::delete(outbox_blocked::table.filter(outbox_blocked::id.eq_any(published)))
-            .execute(&mut connection)
-            .await?;
-        let rest = outbox_blocked::table.select(outbox_blocked::aggregate_id).distinct();
-        let rest = rest.filter(outbox_blocked::aggregate_id.eq_any(released.values()));
-        self.aggregates.extend(rest.load::<Uuid>(&mut connection).await?);
-        Ok(())
+        Ok(taken.into_iter().map(|(id, _)| id).collect())
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use database::Database;
 use envelope::Envelope;
 use messaging::topics::{self, TopicState};
 use messaging::{DeliveryReport, DeliveryReports, NotAcknowledged, PublishError, Publisher, Refusal};
@@ -14,7 +13,7 @@ use uuid::Uuid;
 use super::blocked::BlockedEvents;
 use super::{Relay, RelayError};
 use crate::OutboxMetrics;
-use crate::outbox_event::{StoredEvent, load_events};
+use crate::outbox_event::StoredEvent;
 use crate::outgoing_record::OutgoingRecord;
 
 /// How long a message is under way before the relay asks whether each partition has a leader.
@@ -28,12 +27,10 @@ pub(super) struct Deliveries<'r> {
     queued: VecDeque<StoredEvent>,
     /// The messages that are neither acknowledged nor blocked.
     in_flight: BTreeMap<i64, InFlight>,
-    /// When the relay last asked for leaders, or published released events.
+    /// When the relay last asked for leaders.
     asked_at: Instant,
     /// The topics of this term's messages, and those with a partition that had no leader when the term began.
     topics: BTreeSet<String>,
-    /// Released events that are under way, with their aggregates. The cursor has passed them before.
-    released: BTreeMap<i64, Uuid>,
     /// The spans of the messages that are under way. Each ends with its delivery report.
     spans: BTreeMap<i64, Span>,
     /// False once a span has shown that this process exports none. Without the exporter a span costs more than the sending.
@@ -62,7 +59,6 @@ impl<'r> Deliveries<'r> {
             in_flight: BTreeMap::new(),
             asked_at: Instant::now(),
             topics,
-            released: BTreeMap::new(),
             spans: BTreeMap::new(),
             exports_spans: true,
             blocked,
@@ -72,7 +68,7 @@ impl<'r> Deliveries<'r> {
 
     /// Returns whether every message that was sent is acknowledged or blocked.
     pub(super) fn are_done(&self) -> bool {
-        self.in_flight.is_empty() && self.released.is_empty()
+        self.in_flight.is_empty()
     }
 
     /// The ids of the rows that are neither acknowledged nor blocked.
@@ -101,26 +97,10 @@ impl<'r> Deliveries<'r> {
         self.read_reports()
     }
 
-    /// Publishes the next events that an operator has released, and waits for their reports. Returns whether there were any.
-    pub(super) async fn publish_released(&mut self, database: &Database) -> Result<bool, RelayError> {
-        self.blocked.release_found_topics(database, &self.relay.brokers).await?;
-        let released = self.blocked.released(database).await?;
-        if released.is_empty() {
-            return Ok(false);
-        }
-        // The producer remembers for minutes that a topic is missing. Nothing is under way now.
+    /// Goes on with a new producer: the present one remembers for minutes that a topic is missing. Nothing may be under way.
+    pub(super) fn renew_producer(&mut self) -> Result<(), RelayError> {
         (self.publisher, self.reports) = Publisher::connect(&self.relay.brokers)?;
-        self.asked_at = Instant::now();
-        let ids: Vec<i64> = released.keys().copied().collect();
-        for row in load_events(database, &ids).await? {
-            self.released.insert(row.id, row.aggregate_id);
-            self.publish(&row, true).await?;
-        }
-        while !self.are_done() {
-            self.next_report().await?;
-        }
-        self.blocked.delete(database, &released).await?;
-        Ok(true)
+        Ok(())
     }
 
     /// Hands a message to the producer, and returns true. A message that cannot be published, and one behind such a message, is
@@ -205,8 +185,7 @@ impl<'r> Deliveries<'r> {
 
     fn handle(&mut self, DeliveryReport { token, result }: DeliveryReport) -> Result<(), RelayError> {
         let id = token.cast_signed();
-        let in_flight = self.in_flight.get(&id).map(|message| message.aggregate);
-        let aggregate = self.released.get(&id).copied().or(in_flight);
+        let aggregate = self.in_flight.get(&id).map(|message| message.aggregate);
         match (result, aggregate) {
             // Later messages of the aggregate may be in the topic already. Consumers hold them until this one arrives.
             (Err(NotAcknowledged::Refused(refusal)), Some(aggregate)) => {
@@ -233,9 +212,7 @@ impl<'r> Deliveries<'r> {
         if let Some(span) = self.spans.remove(&id) {
             span.in_scope(|| ()); // a span lasts until it was last entered
         }
-        if self.released.remove(&id).is_none() {
-            self.has_moved |= self.in_flight.remove(&id).is_some();
-        }
+        self.has_moved |= self.in_flight.remove(&id).is_some();
     }
 }
 

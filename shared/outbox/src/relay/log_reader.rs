@@ -51,6 +51,11 @@ impl LogReader {
         self.gaps.ranges()
     }
 
+    /// Reads these rows again. Those behind the position are read anyway.
+    pub(super) fn read_again(&mut self, ids: Vec<i64>) {
+        ids.into_iter().filter(|id| *id <= self.position).for_each(|id| self.gaps.add(id..=id));
+    }
+
     /// The query of the next page. It draws a transaction number only if there are new gaps.
     pub(super) fn next_page(&self, limit: i64) -> PageQuery {
         PageQuery {

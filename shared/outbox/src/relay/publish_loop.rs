@@ -96,7 +96,7 @@ impl<'r> PublishLoop<'r> {
 
     /// Publishes the rows that are there, page by page. Returns their number.
     async fn publish_pages(&mut self) -> Result<usize, RelayError> {
-        self.publish_released().await?;
+        self.take_released().await?;
         let limit = i64::try_from(self.relay.settings.page).unwrap_or(i64::MAX);
         let mut page = self.reader.next_page(limit).read(&self.session).await?;
         let mut rows = 0;
@@ -130,17 +130,24 @@ impl<'r> PublishLoop<'r> {
         self.deliveries.queue(page.rows);
     }
 
-    /// Publishes what was released, in the order of ids: nothing is under way meanwhile, and the table has all blocked events.
-    async fn publish_released(&mut self) -> Result<(), RelayError> {
+    /// Puts the ids of released events back among the gaps, so that the next read finds these events. Nothing is under way meanwhile,
+    /// and the table has all blocked events, so the order of each aggregate holds.
+    async fn take_released(&mut self) -> Result<(), RelayError> {
         if !self.deliveries.blocked.is_look_due() {
             return Ok(());
         }
         self.wait_for_reports().await?;
         self.checkpoint().await?;
-        while self.deliveries.publish_released(&self.relay.database).await? {
-            self.checkpoint().await?;
+        self.deliveries.blocked.release_found_topics(&self.relay.database, &self.relay.brokers).await?;
+        let mut tx = self.relay.database.begin_on(&self.session).await?;
+        let released = self.deliveries.blocked.take_released(&mut tx).await?;
+        if released.is_empty() {
+            return Ok(tx.rollback().await?);
         }
-        Ok(())
+        self.reader.read_again(released);
+        self.cursor().write(&mut tx, self.epoch).await?;
+        tx.commit().await?;
+        self.deliveries.renew_producer()
     }
 
     /// Begins again from the cursor, with a new producer that gets no events for partitions without a leader. An event that the
@@ -199,11 +206,7 @@ impl<'r> PublishLoop<'r> {
 
     /// Writes the cursor and the blocked events. The session is that of the reads, so the row belongs to the database that they saw.
     async fn checkpoint(&mut self) -> Result<Cursor, RelayError> {
-        let undone = self.deliveries.undone().map(|id| range(id..=id));
-        let cursor = Cursor {
-            position: self.reader.position(),
-            gaps: self.reader.gaps().into_iter().chain(undone).collect(),
-        };
+        let cursor = self.cursor();
         let mut tx = self.relay.database.begin_on(&self.session).await?;
         cursor.write(&mut tx, self.epoch).await?;
         self.deliveries.blocked.save(&mut tx).await?;
@@ -213,5 +216,11 @@ impl<'r> PublishLoop<'r> {
         self.checkpointed_at = Instant::now();
         self.deliveries.has_moved = false;
         Ok(cursor)
+    }
+
+    fn cursor(&self) -> Cursor {
+        let undone = self.deliveries.undone().map(|id| range(id..=id));
+        let gaps = self.reader.gaps().into_iter().chain(undone).collect();
+        Cursor { position: self.reader.position(), gaps }
     }
 }
