@@ -24,14 +24,14 @@ diesel::table! {
         position -> BigInt,
         gaps -> Multirange<BigInt>,
         server -> Text,
-        restored_at -> Nullable<Timestamptz>,
         updated_at -> Timestamptz,
     }
 }
 
 define_sql_function! {
-    /// Sets the cursor of this epoch before the first row if ids are given again. Returns the greatest id then.
-    fn outbox_start_over(relay_epoch: BigInt) -> Nullable<BigInt>;
+    /// Sets the cursor of this epoch before the first row if the database was restored or promoted, or gives ids again. Returns the
+    /// reason then.
+    fn outbox_begin_term(relay_epoch: BigInt) -> Nullable<Text>;
 }
 
 /// Every committed row with an id up to the position is published or blocked, unless its id is among the gaps. Here the gaps contain
@@ -46,12 +46,11 @@ impl Cursor {
     /// Loads the cursor as the state of a reader, which looks for the rows of its gaps again.
     pub(super) async fn load(session: &Connection, epoch: i64) -> database::Result<LogReader> {
         let mut session = session;
-        let restarted: Option<i64> = select(outbox_start_over(epoch)).get_result(&mut session).await?;
-        if let Some(up_to) = restarted {
+        let reason: Option<String> = select(outbox_begin_term(epoch)).get_result(&mut session).await?;
+        if let Some(reason) = reason {
             tracing::warn!(
-                up_to,
-                "OutboxStartedOver: the ids of the outbox went back; the relay publishes every row again, and consumers ignore \
-                 duplicates"
+                reason,
+                "OutboxStartedOver: the relay publishes every row again, and consumers ignore duplicates"
             );
         }
         let columns = outbox_cursor::table.select((outbox_cursor::position, outbox_cursor::gaps));
@@ -72,5 +71,31 @@ impl Cursor {
             .execute(tx)
             .await?;
         if written == 1 { Ok(()) } else { Err(RelayError::Replaced) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::TestDatabase;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_relay_that_was_replaced_does_not_set_the_cursor_back() {
+        let database = TestDatabase::plain().await;
+        let of_the_dump = (
+            outbox_cursor::server.eq("1234567890/00000001/5"),
+            outbox_cursor::position.eq(7),
+            outbox_cursor::epoch.eq(2),
+        );
+        diesel::update(outbox_cursor::table)
+            .set(of_the_dump)
+            .execute(&mut database.owner().await)
+            .await
+            .unwrap();
+        let session = database.connection().await.unwrap();
+        for (epoch, expected) in [(1, 7), (2, 0)] {
+            assert_eq!(Cursor::load(&session, epoch).await.unwrap().position(), expected, "epoch {epoch}");
+        }
     }
 }

@@ -22,7 +22,6 @@ use super::gaps::range;
 use super::log_reader::{LogReader, Page};
 use super::{Relay, RelayError, RelaySettings};
 use crate::EVENTS_COMMITTED;
-use crate::restored::note_server;
 
 /// The first pause after events of other processes. Their commits do not wake this relay, so it looks again soon. The pause doubles
 /// up to the setting `idle_poll`.
@@ -46,7 +45,6 @@ pub(super) struct PublishLoop<'r> {
 impl<'r> PublishLoop<'r> {
     pub(super) async fn start(relay: &'r Relay, epoch: i64) -> Result<Self, RelayError> {
         let session = relay.database.connection().await?;
-        note_server(&session, epoch).await?;
         let reader = Cursor::load(&session, epoch).await?;
         Ok(Self {
             relay,

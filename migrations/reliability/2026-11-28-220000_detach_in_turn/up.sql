@@ -1,0 +1,97 @@
+-- Who takes days out of the outbox, or reads it for a command, waits for the others at most 50 ms: a caller tries again instead. Programs of
+-- the version before call outbox_detach_default and outbox_start_over, so these functions stay for now.
+
+-- Takes the partition of a day out of the outbox, or returns why it stays. The partition becomes the table outbox_detached_DAY;
+-- with keep_detached_days = 0 it is dropped.
+CREATE OR REPLACE FUNCTION outbox_detach_day(of_day date, keep_days integer, keep_detached_days integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '50ms' AS $$
+DECLARE
+    part text := 'outbox_event_' || to_char(of_day, 'YYYYMMDD');
+    reason text;
+    has_rows bigint;
+    last_row bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('outbox_rows', 0));
+    reason := outbox_reason_to_keep(of_day, keep_days);
+    IF reason IS NOT NULL THEN
+        RETURN reason;
+    END IF;
+    -- Waits for open writers of this day only. From here on, no row can be added. The relay can read.
+    EXECUTE format('LOCK TABLE %I IN SHARE MODE', part);
+    reason := outbox_reason_to_keep(of_day, keep_days);
+    IF reason IS NOT NULL THEN
+        RETURN reason;
+    END IF;
+    EXECUTE format('SELECT count(*), max(id) FROM %I', part) INTO has_rows, last_row;
+    IF keep_detached_days > 0 THEN
+        EXECUTE format('ALTER TABLE outbox_event DETACH PARTITION %I', part);
+        EXECUTE format('ALTER TABLE %I RENAME TO %I', part, 'outbox_detached_' || to_char(of_day, 'YYYYMMDD'));
+    ELSE
+        EXECUTE format('DROP TABLE %I', part);
+    END IF;
+    INSERT INTO outbox_dropped_day AS dropped (day, rows, last_id) VALUES (of_day, has_rows, last_row)
+    ON CONFLICT (day) DO UPDATE
+       SET rows = dropped.rows + excluded.rows, last_id = greatest(dropped.last_id, excluded.last_id), dropped_at = clock_timestamp();
+    RETURN 'detached';
+END $$;
+
+-- Moves the next thousand rows of a day, in the order of ids, from the DEFAULT partition to the table outbox_detached_DAY; with
+-- keep_detached_days = 0 it deletes them. Rows that are unpublished or blocked stay. Returns their number and the last id.
+CREATE FUNCTION outbox_detach_rows(of_day date, keep_days integer, keep_detached_days integer, after_id bigint)
+    RETURNS TABLE (detached_rows bigint, last_row bigint)
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '50ms' AS $$
+DECLARE
+    detached text := 'outbox_detached_' || to_char(of_day, 'YYYYMMDD');
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('outbox_rows', 0));
+    IF keep_detached_days > 0 AND to_regclass('public.' || detached) IS NULL THEN
+        EXECUTE format('CREATE TABLE %I (LIKE outbox_event)', detached);
+    END IF;
+    -- A statement of its own for each case, because a table that may not exist cannot be named.
+    EXECUTE format(
+        'WITH detachable AS (
+             SELECT event.id FROM outbox_event_default AS event, outbox_cursor AS relay
+              WHERE event.id > $1
+                AND event.created_at >= $2::timestamp AT TIME ZONE ''UTC''
+                AND event.created_at < ($2 + 1)::timestamp AT TIME ZONE ''UTC''
+                AND outbox_day_is_over($2, $3)
+                AND outbox_is_published(relay, event.xid, event.id)
+                AND NOT EXISTS (SELECT FROM outbox_blocked AS blocked WHERE blocked.id = event.id)
+              ORDER BY event.id LIMIT 1000),
+         deleted AS (DELETE FROM outbox_event_default WHERE id IN (SELECT id FROM detachable) RETURNING *)
+         %s SELECT count(*), max(id) FROM deleted',
+        CASE WHEN keep_detached_days > 0 THEN format(', kept AS (INSERT INTO %I SELECT * FROM deleted)', detached) END)
+       INTO detached_rows, last_row USING after_id, of_day, keep_days;
+    IF detached_rows > 0 THEN
+        INSERT INTO outbox_dropped_day AS dropped (day, rows, last_id) VALUES (of_day, detached_rows, last_row)
+        ON CONFLICT (day) DO UPDATE
+           SET rows = dropped.rows + excluded.rows, last_id = greatest(dropped.last_id, excluded.last_id),
+               dropped_at = clock_timestamp();
+    END IF;
+    RETURN NEXT;
+END $$;
+REVOKE EXECUTE ON FUNCTION outbox_detach_rows(date, integer, integer, bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION outbox_detach_rows(date, integer, integer, bigint) TO idem_service;
+
+-- Begins the term of this epoch. If the database is on another server than before, or if the sequence gives ids again, it sets the cursor
+-- before the first row, and returns why: consumers that were restored, too, or topics that were lost may need any row. Changes nothing if
+-- another relay has raised the epoch, because the cursor is that relay's.
+CREATE FUNCTION outbox_begin_term(relay_epoch bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    before text := (SELECT server FROM outbox_cursor);
+    present text := outbox_server();
+    reason text;
+    last_id bigint;
+BEGIN
+    UPDATE outbox_cursor SET server = present WHERE epoch = relay_epoch AND server = '';
+    UPDATE outbox_cursor SET server = present, restored_at = clock_timestamp(), position = 0, gaps = '{}'
+     WHERE epoch = relay_epoch AND server <> present;
+    IF FOUND THEN
+        reason := format('the database was restored or promoted: it was %s, and is %s', before, present);
+    END IF;
+    last_id := outbox_start_over(relay_epoch);
+    RETURN coalesce(reason, 'the ids of the outbox went back: rows have ids up to ' || last_id);
+END $$;
+REVOKE EXECUTE ON FUNCTION outbox_begin_term(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION outbox_begin_term(bigint) TO idem_service;
