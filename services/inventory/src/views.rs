@@ -1,4 +1,7 @@
 //! The JSON that clients read: items, adjustments and reservations.
+//!
+//! The domain has no JSON, so its enum is repeated here. Because of `serde(remote)`, a list that differs from the domain's does not
+//! compile.
 
 use contracts::events::OrderLine;
 use contracts::{ItemId, Money, OrderId, Sku};
@@ -54,9 +57,9 @@ pub(crate) struct AdjustmentView {
 }
 
 /// The status of a reservation. A closed list: a new value means a new version of the API.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = ReservationStatus)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "State", rename_all = "snake_case")]
 pub(crate) enum ReservationStatusView {
     Held,
     Shipped,
@@ -70,7 +73,9 @@ pub(crate) struct ReservationView {
     /// The order.
     order_id: OrderId,
     /// Held, shipped or released.
-    status: ReservationStatusView,
+    #[serde(with = "ReservationStatusView")]
+    #[schema(value_type = ReservationStatusView)]
+    status: State,
     /// The items and their quantities.
     lines: Vec<OrderLine>,
     /// Raised by every change, from 1.
@@ -97,12 +102,8 @@ impl TryFrom<ItemRow> for ItemView {
 
 impl ReservationView {
     pub(crate) fn new(order_id: OrderId, reservation: Reservation, version: i64) -> Self {
-        let status = match reservation.state {
-            State::Held => ReservationStatusView::Held,
-            State::Shipped => ReservationStatusView::Shipped,
-            State::Released => ReservationStatusView::Released,
-        };
         let line = |ReservationLine { sku, quantity, .. }| OrderLine { sku, quantity };
-        Self { order_id, status, lines: reservation.lines.into_iter().map(line).collect(), version }
+        let lines = reservation.lines.into_iter().map(line).collect();
+        Self { order_id, status: reservation.state, lines, version }
     }
 }

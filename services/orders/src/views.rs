@@ -1,4 +1,7 @@
 //! The JSON that clients read: orders, timelines and catalogue entries.
+//!
+//! The domain has no JSON, so its enums are repeated here. Because of `serde(remote)`, a list that differs from the domain's does
+//! not compile.
 
 use chrono::{DateTime, Utc};
 use contracts::events::CancelReason;
@@ -8,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::{CauseKind, EntryKind, PricedLine, State, Status};
+use crate::domain::{CauseKind, EntryKind, State, Status};
 use crate::store::catalogue::ItemRow;
-use crate::store::orders::OrderRow;
+use crate::store::orders::{OrderRow, StoredLine};
 use crate::store::timeline::EntryRow;
 
 /// An order.
@@ -20,7 +23,9 @@ pub(crate) struct OrderView {
     /// The order's id.
     pub(crate) id: OrderId,
     /// The order's status.
-    pub(crate) status: OrderStatusView,
+    #[serde(with = "OrderStatusView")]
+    #[schema(value_type = OrderStatusView)]
+    pub(crate) status: Status,
     /// Why the order was cancelled; null if it was not.
     #[schema(required)]
     pub(crate) cancellation: Option<CancellationView>,
@@ -45,9 +50,9 @@ pub(crate) struct OrderView {
 }
 
 /// The status of an order. A closed list: a new value means a new version of the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[schema(as = OrderStatus)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "Status", rename_all = "snake_case")]
 pub(crate) enum OrderStatusView {
     Pending,
     AwaitingPayment,
@@ -98,16 +103,21 @@ pub(crate) struct TimelineEntryView {
     /// When the order published or received the event.
     at: Timestamp,
     /// The event.
-    what: EntryKindView,
+    #[serde(with = "EntryKindView")]
+    #[schema(value_type = EntryKindView)]
+    what: EntryKind,
     /// The status of the order after the event. An event after the end of the order leaves the status unchanged.
-    state: OrderStatusView,
+    #[serde(with = "OrderStatusView")]
+    #[schema(value_type = OrderStatusView)]
+    state: Status,
     /// The request, message or job that caused the event.
     cause: CauseView,
 }
 
 /// The event that a timeline entry reports. A closed list: a new value means a new version of the API.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = What)]
+#[serde(remote = "EntryKind")]
 pub(crate) enum EntryKindView {
     OrderPlaced,
     PaymentRequested,
@@ -129,7 +139,9 @@ pub(crate) enum EntryKindView {
 #[schema(as = Cause)]
 pub(crate) struct CauseView {
     /// Request, message or job.
-    kind: CauseKindView,
+    #[serde(with = "CauseKindView")]
+    #[schema(value_type = CauseKindView)]
+    kind: CauseKind,
     /// The id of the request's or job's operation, or of the message.
     id: Uuid,
     /// The client that sent the request, the service that sent the message, or `@system` for a job.
@@ -138,9 +150,9 @@ pub(crate) struct CauseView {
 }
 
 /// The kind of a cause. A closed list: a new value means a new version of the API.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = CauseKind)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "CauseKind", rename_all = "snake_case")]
 pub(crate) enum CauseKindView {
     Request,
     Message,
@@ -177,10 +189,10 @@ impl TryFrom<OrderRow> for OrderView {
 
     fn try_from(row: OrderRow) -> Result<Self, Self::Error> {
         let state = row.state()?;
-        let line = |PricedLine { sku, quantity, unit_price }| LineView { sku, quantity, unit_price };
+        let line = |StoredLine { sku, quantity, unit_price }| LineView { sku, quantity, unit_price };
         Ok(Self {
             id: row.id(),
-            status: state.status().into(),
+            status: state.status(),
             cancellation: match state {
                 State::Cancelled { reason, note } => Some(CancellationView { reason, note }),
                 State::Pending | State::AwaitingPayment | State::Confirmed => None,
@@ -197,28 +209,6 @@ impl TryFrom<OrderRow> for OrderView {
     }
 }
 
-impl From<OrderStatusView> for Status {
-    fn from(status: OrderStatusView) -> Self {
-        match status {
-            OrderStatusView::Pending => Self::Pending,
-            OrderStatusView::AwaitingPayment => Self::AwaitingPayment,
-            OrderStatusView::Confirmed => Self::Confirmed,
-            OrderStatusView::Cancelled => Self::Cancelled,
-        }
-    }
-}
-
-impl From<Status> for OrderStatusView {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Pending => Self::Pending,
-            Status::AwaitingPayment => Self::AwaitingPayment,
-            Status::Confirmed => Self::Confirmed,
-            Status::Cancelled => Self::Cancelled,
-        }
-    }
-}
-
 impl TimelineView {
     pub(crate) fn new(order_id: OrderId, rows: Vec<EntryRow>) -> Self {
         let entries = (1..).zip(rows).map(|(sequence, row)| TimelineEntryView::new(sequence, row));
@@ -228,37 +218,12 @@ impl TimelineView {
 
 impl TimelineEntryView {
     fn new(sequence: i64, row: EntryRow) -> Self {
-        let kind = match row.cause_kind {
-            CauseKind::Request => CauseKindView::Request,
-            CauseKind::Message => CauseKindView::Message,
-            CauseKind::Job => CauseKindView::Job,
-        };
         Self {
             sequence,
             at: time(row.at),
-            what: row.what.into(),
-            state: row.state.into(),
-            cause: CauseView { kind, id: row.cause_id, by: row.cause_by },
-        }
-    }
-}
-
-impl From<EntryKind> for EntryKindView {
-    fn from(kind: EntryKind) -> Self {
-        match kind {
-            EntryKind::OrderPlaced => Self::OrderPlaced,
-            EntryKind::PaymentRequested => Self::PaymentRequested,
-            EntryKind::OrderConfirmed => Self::OrderConfirmed,
-            EntryKind::OrderCancelled => Self::OrderCancelled,
-            EntryKind::StockReserved => Self::StockReserved,
-            EntryKind::StockRejected => Self::StockRejected,
-            EntryKind::StockShipped => Self::StockShipped,
-            EntryKind::StockReleased => Self::StockReleased,
-            EntryKind::PaymentCaptured => Self::PaymentCaptured,
-            EntryKind::PaymentDeclined => Self::PaymentDeclined,
-            EntryKind::PaymentCancelled => Self::PaymentCancelled,
-            EntryKind::PaymentRefunded => Self::PaymentRefunded,
-            EntryKind::PaymentRefundFailed => Self::PaymentRefundFailed,
+            what: row.what,
+            state: row.state,
+            cause: CauseView { kind: row.cause_kind, id: row.cause_id, by: row.cause_by },
         }
     }
 }

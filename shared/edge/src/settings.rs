@@ -21,8 +21,6 @@ pub struct EdgeSettings {
     pub replay_cache: u64,
     /// Which keys are accepted.
     pub key_policy: KeyPolicy,
-    /// Refuses a PUT without `If-Match` and `If-None-Match`.
-    pub preconditions_required: bool,
     /// The largest body, in bytes.
     pub body_limit: usize,
     /// The longest time in which a body must arrive.
@@ -49,7 +47,6 @@ impl Default for EdgeSettings {
             retention: Retention::default(),
             replay_cache: 16 << 20,
             key_policy: KeyPolicy::Uuid,
-            preconditions_required: false,
             body_limit: 32 * 1024,
             body_deadline: Duration::from_secs(10),
             card_numbers_in_references: CardNumbers::default(),

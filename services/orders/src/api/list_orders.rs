@@ -5,7 +5,7 @@ use actix_web::{HttpResponse, get};
 use edge::{
     Edge, Filter, InvalidQuery, Listing, Page, PageQuery, Principal, Problem, ReadProblems, ValidationErrors,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::domain::Status;
 use crate::store::orders;
@@ -19,8 +19,13 @@ pub(crate) struct OrderFilter {
     #[param(nullable = false, value_type = Option<edge::Text>)]
     reference: Option<String>,
     /// Only orders with this status.
-    #[param(nullable = false)]
-    status: Option<OrderStatusView>,
+    #[serde(default, deserialize_with = "status")]
+    #[param(nullable = false, value_type = Option<OrderStatusView>)]
+    status: Option<Status>,
+}
+
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Status>, D::Error> {
+    OrderStatusView::deserialize(deserializer).map(Some)
 }
 
 impl Filter for OrderFilter {
@@ -49,7 +54,7 @@ pub(crate) async fn list_orders(
 ) -> Result<HttpResponse, Problem> {
     let mut connection = edge.database().connection().await?;
     let OrderFilter { reference, status } = page.filter();
-    let filter = (reference.as_deref(), status.map(Status::from));
+    let filter = (reference.as_deref(), *status);
     let rows = orders::list(&mut connection, principal.tenant(), filter, page.before(), page.fetch()).await?;
     let listing = page.listing(rows, |row| row.id, OrderView::try_from)?;
     Ok(HttpResponse::Ok().json(listing))

@@ -70,11 +70,8 @@ impl OrderRow {
         })
     }
 
-    pub(crate) fn lines(&self) -> Result<Vec<PricedLine>> {
-        let lines: Vec<StoredLine> =
-            serde_json::from_value(self.lines.clone()).map_err(|_| unreadable("orders.lines"))?;
-        let line = |StoredLine { sku, quantity, unit_price }| PricedLine { sku, quantity, unit_price };
-        Ok(lines.into_iter().map(line).collect())
+    pub(crate) fn lines(&self) -> Result<Vec<StoredLine>> {
+        serde_json::from_value(self.lines.clone()).map_err(|_| unreadable("orders.lines"))
     }
 
     pub(crate) fn total(&self) -> Result<Money> {
@@ -114,10 +111,10 @@ fn cancellation(state: &State) -> (Option<&'static str>, Option<&str>) {
 
 /// A line in the JSON array of the column `lines`.
 #[derive(Serialize, Deserialize)]
-struct StoredLine {
-    sku: Sku,
-    quantity: i64,
-    unit_price: Money,
+pub(crate) struct StoredLine {
+    pub(crate) sku: Sku,
+    pub(crate) quantity: i64,
+    pub(crate) unit_price: Money,
 }
 
 /// The columns of a new order.

@@ -43,7 +43,9 @@ pub(crate) struct LedgerBalances {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LedgerBalance {
     /// The account.
-    account: LedgerAccount,
+    #[serde(with = "LedgerAccount")]
+    #[schema(value_type = LedgerAccount)]
+    account: Account,
     /// ISO 4217.
     currency: Currency,
     /// The sum of its debits; never negative.
@@ -59,8 +61,9 @@ pub(crate) struct LedgerBalance {
 }
 
 /// An account. The list is closed: a new value is a new version of the API.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
+// Because of `serde(remote)`, a list that differs from the domain's does not compile.
+#[derive(Serialize, ToSchema)]
+#[serde(remote = "Account", rename_all = "snake_case")]
 pub(crate) enum LedgerAccount {
     /// The amount that the processor owes.
     Receivable,
@@ -77,13 +80,6 @@ pub(crate) enum LedgerAccount {
 impl From<Balance> for LedgerBalance {
     fn from(balance: Balance) -> Self {
         let Balance { account, currency, debit, credit } = balance;
-        let account = match account {
-            Account::Receivable => LedgerAccount::Receivable,
-            Account::Clearing => LedgerAccount::Clearing,
-            Account::Revenue => LedgerAccount::Revenue,
-            Account::Refunds => LedgerAccount::Refunds,
-            Account::Fees => LedgerAccount::Fees,
-        };
         Self { account, currency, debit, credit, balance: debit - credit }
     }
 }

@@ -21,7 +21,7 @@ use utoipa::openapi::{RefOr, Required, ResponseBuilder};
 use utoipa::{IntoParams, IntoResponses};
 
 use crate::problems::{ValidationError, invalid};
-use crate::{CommandError, Edge, Problem, problem_responses, problem_types};
+use crate::{CommandError, Problem, problem_responses, problem_types};
 use entity_tags::EntityTags;
 
 /// The versions that the client has already.
@@ -43,11 +43,10 @@ impl IfNoneMatch {
     }
 }
 
-/// The versions that a command may replace, by `If-Match` and `If-None-Match`. Without these headers, any version; or 428, if the
-/// settings require one of them (RFC 6585, section 3).
+/// The versions that a command may replace, by `If-Match` and `If-None-Match`. Without these headers, any version.
 ///
-/// In the `params` of a route it documents the headers, in the `responses` it documents the 412 and the 428. A handler takes it after
-/// its command, so that the token is checked first.
+/// In the `params` of a route it documents the headers, in the `responses` it documents the 412. A handler takes it after its command,
+/// so that the token is checked first.
 #[derive(Debug, Clone)]
 pub struct Precondition {
     if_match: Option<EntityTags>,
@@ -56,14 +55,7 @@ pub struct Precondition {
 
 impl Precondition {
     fn read(request: &HttpRequest) -> Result<Self, Problem> {
-        let (if_match, if_none_match) = (read(request, &IF_MATCH)?, read(request, &IF_NONE_MATCH)?);
-        let is_missing = if_match.is_none() && if_none_match.is_none();
-        if is_missing && Edge::of(request)?.settings.preconditions_required {
-            let detail =
-                "Send If-Match with the ETag of the version to replace, or If-None-Match: * to create only.";
-            return Err(Problem::new(&problem_types::PRECONDITION_REQUIRED, detail));
-        }
-        Ok(Self { if_match, if_none_match })
+        Ok(Self { if_match: read(request, &IF_MATCH)?, if_none_match: read(request, &IF_NONE_MATCH)? })
     }
 
     /// Checks that `If-None-Match` does not name the current version; `*` names every version.
@@ -177,7 +169,7 @@ impl IntoParams for Precondition {
 
 impl IntoResponses for Precondition {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problem_responses(&[&problem_types::PRECONDITION_FAILED, &problem_types::PRECONDITION_REQUIRED])
+        problem_responses(&[&problem_types::PRECONDITION_FAILED])
     }
 }
 

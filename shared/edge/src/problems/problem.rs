@@ -64,8 +64,6 @@ pub mod problem_types {
         REQUEST_TIMEOUT = "request-timeout", 408, "The request took too long to arrive", retryable: true;
         /// The resource has a version that If-Match does not name.
         PRECONDITION_FAILED = "precondition-failed", 412, "The version has changed", retryable: false;
-        /// A setting asks for a precondition, and the request has none.
-        PRECONDITION_REQUIRED = "precondition-required", 428, "A precondition is required", retryable: false;
         /// The body is larger than the limit.
         REQUEST_TOO_LARGE = "request-too-large", 413, "The request is too large", retryable: false;
         /// The body is not JSON.

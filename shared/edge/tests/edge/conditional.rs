@@ -123,18 +123,6 @@ async fn a_key_on_a_put_is_ignored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_put_without_a_precondition_is_refused_where_one_is_required() {
-    let bench = Bench::with(|settings| settings.preconditions_required = true).await;
-    put(&bench, 1, &[]).await.refuses(428, "precondition-required");
-    let create = || json_body(bench.request(Method::PUT, ITEM), r#"{"price":1}"#);
-    assert_put(&send(create().header("If-None-Match", "*")).await, "\"1\"");
-    assert_put(&put(&bench, 2, &["\"1\""]).await, "\"2\"");
-    // Without a valid token the response says nothing about the route.
-    let request = json_body(bench.plain(Method::PUT, ITEM), r#"{"price":1}"#);
-    send(request).await.refuses(401, "unauthenticated");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn of_parallel_puts_of_one_version_one_wins() {
     let bench = Bench::start().await;
     assert_put(&put(&bench, 1, &[]).await, "\"1\"");

@@ -101,7 +101,6 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         retention,
         replay_cache: reader.number::<u64>("idempotency.replay_cache_mebibytes", 0..=65_536) << 20,
         key_policy: reader.one_of("idempotency.key_policy", &policies),
-        preconditions_required: reader.switch("http.preconditions_required"),
         body_limit: reader.number("http.body_limit_bytes", 1_024..=1_048_576),
         body_deadline: reader.seconds("http.body_deadline_seconds", 1..=DAY),
         card_numbers_in_references: reader.one_of(

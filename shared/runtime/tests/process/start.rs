@@ -143,7 +143,7 @@ async fn an_instance_is_ready_once_its_consumer_has_been_assigned_partitions() {
     let running = Running::start(&mut surroundings.serve());
     running.ready().await;
     let assigned = running.logged("partitions assigned").await;
-    let ready = running.entries("ready").pop().unwrap();
+    let ready = running.logged("ready").await;
     assert!(assigned["timestamp"].as_str() <= ready["timestamp"].as_str(), "{assigned} {ready}");
     frozen.signal("-CONT");
     frozen.end().await;
