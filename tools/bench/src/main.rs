@@ -88,10 +88,14 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("wait for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("wait for SIGINT")?;
     let environment = Environment::prepare(arguments.servers.clone()).await?;
+    let interrupted = || Err(Error::Refused("interrupted".to_owned()));
     let measured = tokio::select! {
         measured = measure(arguments, &environment) => measured,
-        () = stop_requested() => Err(Error::Refused("interrupted".to_owned())),
+        _ = terminate.recv() => interrupted(),
+        _ = interrupt.recv() => interrupted(),
     };
     // The programs were killed when they were dropped. Databases and topics are removed in either case.
     let cleaned = environment.clean().await;
@@ -123,14 +127,4 @@ async fn measure(arguments: &Arguments, environment: &Environment) -> Result<Rep
         }
     }
     Ok(report)
-}
-
-async fn stop_requested() {
-    let (interrupt, terminate) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-    match (interrupt, terminate) {
-        (Ok(mut interrupt), Ok(mut terminate)) => {
-            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-        }
-        _ => std::future::pending().await,
-    }
 }

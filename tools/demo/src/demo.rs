@@ -49,8 +49,7 @@ pub(crate) struct Charged {
 
 impl<'s> Demo<'s> {
     pub(crate) async fn new(stack: &'s Stack) -> Result<Self> {
-        let run = Uuid::new_v4().simple().to_string();
-        let tenant = format!("demo-{}", run.get(..6).unwrap_or(&run));
+        let tenant = format!("demo-{}", Uuid::new_v4().simple().to_string().split_off(26));
         let platform = stack.platform.as_ref();
         // A connection for each request: the demo kills servers, and a connection that died before a request would
         // make the request fail for a reason of no interest.
@@ -138,12 +137,7 @@ impl<'s> Demo<'s> {
         done
     }
 
-    /// The separate relay that has the lease of a service, and the epoch of the lease.
-    pub(crate) async fn active_relay(&self, part: Part) -> Result<(Instance, i64)> {
-        self.relay_after(part, 0).await
-    }
-
-    /// Waits until a relay has taken the lease with a later epoch.
+    /// Waits until a separate relay of the service has taken the lease with a later epoch. Returns the relay and its epoch.
     pub(crate) async fn relay_after(&self, part: Part, epoch: i64) -> Result<(Instance, i64)> {
         let condition = format!("a relay of {} has taken the lease", part.name());
         until(condition, LIMIT, "./dev status", async || {

@@ -47,7 +47,7 @@ impl Fault {
             Self::Reply => lab.api.set_faults(&lost_reply()).await,
             Self::Crash => {
                 lab.dev.run(&["down", ORDERS]).await?;
-                lab.dev.run_armed(&["up", ORDERS], AFTER_COMMIT).await?;
+                lab.dev.run_with(&["up", ORDERS], &[("IDEM_CRASH", AFTER_COMMIT.to_owned())]).await?;
                 lab.state.send_modify(|state| state.armed_at = Some(Instant::now()));
                 Ok(())
             }

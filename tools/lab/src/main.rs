@@ -3,7 +3,6 @@
 mod action;
 mod audit;
 mod customer;
-mod dev;
 mod fault;
 mod lab;
 mod panels;

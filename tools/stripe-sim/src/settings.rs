@@ -1,12 +1,14 @@
 //! The settings, read from environment variables alone. Every wrong setting is reported at once.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
 use database::Address;
 use secrecy::SecretString;
 use serde::Deserialize;
+use strum::EnumString;
 use thiserror::Error;
 
 const PORT: u16 = 8084;
@@ -59,25 +61,14 @@ impl Default for Timing {
 }
 
 /// The form of log lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum LogFormat {
     /// For people.
     #[default]
     Pretty,
     /// One JSON object a line.
     Json,
-}
-
-impl FromStr for LogFormat {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "pretty" => Ok(Self::Pretty),
-            "json" => Ok(Self::Json),
-            _ => Err(()),
-        }
-    }
 }
 
 /// A receiver of webhooks.
@@ -133,14 +124,14 @@ impl Settings {
             reader.errors.push(message.to_owned());
         }
         let settings = Self {
-            host: reader.parsed("IDEM_HTTP__BIND", "an IP address", IpAddr::from([127, 0, 0, 1])),
-            port: reader.parsed("IDEM_HTTP__PORT", "a port number, 0 to 65535", PORT),
+            host: reader.parsed("IDEM_HTTP__BIND", "an IP address").unwrap_or(IpAddr::from([127, 0, 0, 1])),
+            port: reader.parsed("IDEM_HTTP__PORT", "a port number, 0 to 65535").unwrap_or(PORT),
             database: database::Settings::new(url.unwrap_or_default()),
             migration_url: reader.url("IDEM_DATABASE__MIGRATION_URL").map(SecretString::from),
             endpoint: reader.endpoint(),
             timing: reader.timing(),
             log_level: reader.log_level(),
-            log_format: reader.parsed("IDEM_LOG__FORMAT", "pretty or json", LogFormat::default()),
+            log_format: reader.parsed("IDEM_LOG__FORMAT", "pretty or json").unwrap_or_default(),
         };
         if reader.errors.is_empty() { Ok(settings) } else { Err(SettingsError(reader.errors)) }
     }
@@ -152,16 +143,14 @@ struct Reader<G> {
 }
 
 impl<G: Fn(&str) -> Option<String>> Reader<G> {
-    fn parsed<T: FromStr>(&mut self, name: &str, expected: &str, default: T) -> T {
-        match (self.get)(name).map(|text| text.parse()) {
-            None => default,
-            Some(Ok(value)) => value,
-            Some(Err(_)) => {
-                // The message leaves the value out, because the value may be a secret in the wrong variable.
-                self.errors.push(format!("{name} must be {expected}"));
-                default
-            }
+    /// The value of a variable. A wrong one is an error, and counts as absent.
+    fn parsed<T: FromStr>(&mut self, name: &str, expected: &str) -> Option<T> {
+        let value = (self.get)(name)?.parse().ok();
+        if value.is_none() {
+            // The message leaves the value out, because the value may be a secret in the wrong variable.
+            self.errors.push(format!("{name} must be {expected}"));
         }
+        value
     }
 
     fn url(&mut self, name: &str) -> Option<String> {
@@ -200,14 +189,9 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
     }
 
     fn milliseconds(&mut self, name: &str, default: Duration) -> Duration {
-        match (self.get)(name).map(|text| text.parse::<u32>()) {
-            None => default,
-            Some(Ok(number)) if number > 0 => Duration::from_millis(number.into()),
-            Some(_) => {
-                self.errors.push(format!("{name} must be a number of milliseconds, 1 to {}", u32::MAX));
-                default
-            }
-        }
+        let expected = format!("a number of milliseconds, 1 to {}", u32::MAX);
+        let number = self.parsed::<NonZeroU32>(name, &expected);
+        number.map_or(default, |number| Duration::from_millis(number.get().into()))
     }
 
     fn log_level(&mut self) -> String {

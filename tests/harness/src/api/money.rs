@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use contracts::Money;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -36,10 +36,10 @@ pub struct Refund {
 }
 
 /// An account, in minor units of EUR.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// Its name.
-    #[serde(rename = "account")]
+    #[serde(rename(deserialize = "account"))]
     pub name: String,
     /// The sum of its debits.
     pub debit: i64,

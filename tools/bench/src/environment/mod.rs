@@ -137,11 +137,6 @@ impl Environment {
         Program::start(&self.launch(instance, &[instance.role.command()], settings))
     }
 
-    /// Makes the tables of orders in a database.
-    pub(crate) async fn migrate_orders(&self, database: &TestBed, topics: &Topics) -> Result<()> {
-        self.migrate(Part::Orders, database, topics).await
-    }
-
     /// Makes the tables of a service in a database.
     pub(crate) async fn migrate(&self, part: Part, database: &TestBed, topics: &Topics) -> Result<()> {
         let settings = self.service_settings(database, topics);

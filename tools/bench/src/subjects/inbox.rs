@@ -19,7 +19,7 @@ use crate::environment::{CONSUMER, Environment, Session, TENANT, TestBed};
 use crate::load::as_f64;
 use crate::report::Section;
 use crate::workload::Workload;
-use harness::{Context, Result, until};
+use harness::{Context, Part, Result, until};
 
 /// The longest that all messages may take.
 const LIMIT: Duration = Duration::from_mins(3);
@@ -40,7 +40,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     eprintln!("inbox: {} messages", workload.messages);
     let database = environment.postgres.database("inbox").await?;
     let topics = environment.topics("inbox");
-    environment.migrate_orders(&database, &topics).await?;
+    environment.migrate(Part::Orders, &database, &topics).await?;
     let owner = database.owner().await?;
     owner.run(TABLE).await?;
     let topic = environment.make_topic(&topics).await?;

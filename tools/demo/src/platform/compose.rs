@@ -77,7 +77,6 @@ impl Compose {
             // This counts as stopped by hand, so that no restart policy starts the container again.
             Action::Kill => compose(&["kill", "--signal", "SIGKILL"], &names).await,
             Action::Pause => compose(&["pause"], &names).await,
-            Action::Resume => compose(&["unpause"], &names).await,
         }
         .map(drop)
     }

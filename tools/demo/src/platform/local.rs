@@ -2,27 +2,25 @@
 
 use std::env;
 use std::fs;
+use std::iter::once;
 use std::path::PathBuf;
 
 use futures_util::FutureExt;
-use harness::{CommandOutput, Context, Error, Instance, Part, Result, host_of};
-use tokio::process::Command;
+use harness::{CommandOutput, Dev, Instance, Part, Result, host_of, variable};
 
 use super::{Action, Pending, Platform, life_setting, owner_url};
 
 /// The script, and what it says about its stack.
 pub(crate) struct Local {
-    dev: PathBuf,
+    dev: Dev,
     /// Where the script writes the process ids.
     run: PathBuf,
-    port_base: u16,
     instances: usize,
     /// A superuser's URL of PostgreSQL.
     postgres: String,
     brokers: String,
     /// `./dev demo --tls`.
     is_encrypted: bool,
-    deployment: String,
     webhook_secret: String,
 }
 
@@ -31,55 +29,38 @@ type Settings<'a> = &'a [(&'static str, String)];
 
 impl Local {
     pub(crate) fn from_environment(instances: usize) -> Result<Self> {
-        let given = |name: &'static str| env::var(name).map_err(|_| Error::Environment(name));
-        let port_base = given("IDEM_PORT_BASE")?;
+        let secrets = variable("IDEM_WEBHOOK__SECRET")?;
         Ok(Self {
-            dev: given("IDEM_DEV")?.into(),
-            run: PathBuf::from(given("IDEM_DEV_DIR")?).join("run"),
-            port_base: port_base.parse().map_err(|_| Error::Environment("IDEM_PORT_BASE"))?,
+            dev: Dev::from_environment()?,
+            run: PathBuf::from(variable("IDEM_DEV_DIR")?).join("run"),
             instances,
-            postgres: given("IDEM_POSTGRES_URL")?,
-            brokers: given("IDEM_KAFKA_BROKERS")?,
+            postgres: variable("IDEM_POSTGRES_URL")?,
+            brokers: variable("IDEM_KAFKA_BROKERS")?,
             is_encrypted: env::var("IDEM_TLS").is_ok_and(|tls| !tls.is_empty()),
-            deployment: harness::deployment(),
             // During a rotation there are two secrets; the newest comes first.
-            webhook_secret: given("IDEM_WEBHOOK__SECRET")?.split(',').next().unwrap_or_default().to_owned(),
+            webhook_secret: secrets.split(',').next().unwrap_or_default().to_owned(),
         })
-    }
-
-    async fn run(&self, arguments: &[&str], settings: Settings<'_>) -> Result<CommandOutput> {
-        let mut command = Command::new(&self.dev);
-        command.args(arguments).env_remove("IDEM_CRASH");
-        command.envs(settings.iter().map(|(name, value)| (name, value)));
-        let output = command.output().await.context(format!("run ./dev {}", arguments.join(" ")))?;
-        Ok(CommandOutput::from(output))
-    }
-
-    async fn dev(&self, command: &str, names: &[String], settings: Settings<'_>) -> Result<String> {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let words = [&[command], names.as_slice()].concat();
-        self.run(&words, settings).await?.expect_success(format!("./dev {}", words.join(" ")))
     }
 
     async fn act_on(&self, action: Action<'_>, on: &[Instance]) -> Result<()> {
         let names: Vec<String> = on.iter().map(Instance::to_string).collect();
+        let run = async |command, settings: Settings<'_>| {
+            let words: Vec<&str> = once(command).chain(names.iter().map(String::as_str)).collect();
+            self.dev.run_with(&words, settings).await.map(drop)
+        };
         let signal = match action {
-            Action::Start => return self.dev("up", &names, &[]).await.map(drop),
-            Action::StartArmed(point) => {
-                return self.dev("up", &names, &[("IDEM_CRASH", point.to_owned())]).await.map(drop);
-            }
+            Action::Start => return run("up", &[]).await,
+            Action::StartArmed(point) => return run("up", &[("IDEM_CRASH", point.to_owned())]).await,
             Action::Restart { order_life } => {
-                self.dev("down", &names, &[]).await?;
-                let settings = life_setting("IDEM_SAGA__EXPIRY_SECONDS", order_life);
-                return self.dev("up", &names, &settings).await.map(drop);
+                run("down", &[]).await?;
+                return run("up", &life_setting("IDEM_SAGA__EXPIRY_SECONDS", order_life)).await;
             }
-            Action::Stop => return self.dev("down", &names, &[]).await.map(drop),
+            Action::Stop => return run("down", &[]).await,
             Action::Kill => "kill",
             Action::Pause => "pause",
-            Action::Resume => "resume",
         };
-        for name in names {
-            self.dev(signal, &[name], &[]).await?;
+        for name in &names {
+            self.dev.run(&[signal, name]).await?;
         }
         Ok(())
     }
@@ -95,11 +76,11 @@ impl Platform for Local {
     }
 
     fn address(&self, instance: Instance) -> String {
-        format!("127.0.0.1:{}", instance.port(self.port_base))
+        self.dev.address(instance)
     }
 
     fn admin(&self, instance: Instance) -> Option<String> {
-        Some(format!("127.0.0.1:{}", instance.port(self.port_base) + 1000))
+        Some(self.dev.admin(instance))
     }
 
     fn database(&self, part: Part) -> String {
@@ -115,7 +96,7 @@ impl Platform for Local {
     }
 
     fn deployment(&self) -> String {
-        self.deployment.clone()
+        harness::deployment()
     }
 
     fn process(&self, instance: Instance) -> Pending<'_, Option<u32>> {
@@ -126,8 +107,8 @@ impl Platform for Local {
 
     fn token<'a>(&'a self, tenant: &'a str) -> Pending<'a, String> {
         async move {
-            let words = ["--tenant", tenant, "--client", "demo"].map(str::to_owned);
-            Ok(self.dev("token", &words, &[]).await?.trim().to_owned())
+            let words = ["token", "--tenant", tenant, "--client", "demo"];
+            Ok(self.dev.run(&words).await?.trim().to_owned())
         }
         .boxed_local()
     }
@@ -137,7 +118,7 @@ impl Platform for Local {
     }
 
     fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Pending<'a, CommandOutput> {
-        async move { self.run(&[&["run", of.name()], command].concat(), &[]).await }.boxed_local()
+        async move { self.dev.output(&[&["run", of.name()], command].concat()).await }.boxed_local()
     }
 
     /// Data of the brokers belong to one of the two ways to reach them.

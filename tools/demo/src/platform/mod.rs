@@ -27,8 +27,6 @@ pub(crate) enum Action<'a> {
     Kill,
     /// SIGSTOP: connections stay open, and nothing answers.
     Pause,
-    /// SIGCONT.
-    Resume,
 }
 
 /// Runs the parts.

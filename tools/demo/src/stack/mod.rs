@@ -85,6 +85,7 @@ impl Stack {
         Ok(())
     }
 
+    /// Starts processes, or resumes paused ones; returns when they are ready.
     pub(crate) async fn start(&self, instances: &[Instance]) -> Result<()> {
         self.platform.act(Action::Start, instances).await?;
         self.unavailable().retain(|instance| !instances.contains(instance));
@@ -105,13 +106,6 @@ impl Stack {
     pub(crate) async fn pause(&self, instances: &[Instance]) -> Result<()> {
         self.unavailable().extend(instances);
         self.platform.act(Action::Pause, instances).await
-    }
-
-    /// SIGCONT.
-    pub(crate) async fn resume(&self, instances: &[Instance]) -> Result<()> {
-        self.platform.act(Action::Resume, instances).await?;
-        self.unavailable().retain(|instance| !instances.contains(instance));
-        Ok(())
     }
 
     /// Restarts a process with a crash point.

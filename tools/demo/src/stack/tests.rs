@@ -76,7 +76,7 @@ async fn requests_go_to_each_instance_in_turn_and_past_one_that_is_away() {
     assert_eq!(first_two(&stack), [Some(second), Some(second)]);
     assert!(!stack.in_turn(Part::Orders).contains(&first));
 
-    stack.resume(&[first]).await.unwrap();
+    stack.start(&[first]).await.unwrap();
     assert_eq!(first_two(&stack).iter().flatten().filter(|instance| **instance == first).count(), 1);
 
     stack.kill(first).await.unwrap();

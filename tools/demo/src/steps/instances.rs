@@ -68,7 +68,7 @@ pub(crate) async fn rebalance(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()
 /// The active relay dies between publishing and its checkpoint: the other relay takes over once the lease has run out,
 /// and publishes those messages again.
 pub(crate) async fn relay_takeover(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let (_, epoch) = demo.active_relay(Part::Orders).await?;
+    let (_, epoch) = demo.relay_after(Part::Orders, 0).await?;
     let [victim, successor] = [1, 2].map(|number| Part::Orders.relay(number));
     step.progress("restarting a relay with a crash point");
     demo.stack.stop(&[victim, successor]).await?;
@@ -101,7 +101,7 @@ pub(crate) async fn relay_takeover(demo: &Demo<'_>, step: &mut Step<'_>) -> Resu
 /// A relay and a consumer are paused past lease and session, and resumed: what they still do is refused, or is a
 /// duplicate.
 pub(crate) async fn pause_past_lease(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let (relay, epoch) = demo.active_relay(Part::Orders).await?;
+    let (relay, epoch) = demo.relay_after(Part::Orders, 0).await?;
     let consumer = Part::Payments.instance(2);
     let repeats = demo.delivery().await?.repeats();
     step.progress("placing orders all the time");
@@ -116,7 +116,7 @@ pub(crate) async fn pause_past_lease(demo: &Demo<'_>, step: &mut Step<'_>) -> Re
         let orders = traffic.confirmed().await?;
         let took = span(paused.elapsed());
         step.figure(format!("{consumer} paused, {orders} orders confirmed without it after {took}"));
-        demo.stack.resume(&[relay, consumer]).await?;
+        demo.stack.start(&[relay, consumer]).await?;
         traffic.grows_by(20).await
     })
     .await?;

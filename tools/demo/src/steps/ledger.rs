@@ -17,40 +17,29 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.figure(audit.text().lines().last().unwrap_or_default());
 
     let [ledger, balance] = demo.amounts_owed().await?;
-    let (payments, theirs) = (ledger.len(), Sum::of(&balance));
+    let sum = |of: fn(&AmountOwed) -> i64| balance.iter().map(of).sum();
+    let (payments, owed, fees) = (ledger.len(), sum(|row| row.owed), sum(|row| row.fees));
     step.check("payments in the ledger", "some", payments, payments > 0, "./dev psql payments");
     let differences = BooksAgree::of(ledger, balance).violations();
     step.no_violations("our ledger and the processor's balance", &differences, HINT);
     step.figure(format!("{payments} payments agree to the cent with the processor's balance"));
-    accounts(demo, step, theirs).await
+    accounts(demo, step, owed, fees).await
 }
 
-/// The amount owed and the fees, in minor units.
-struct Sum {
-    owed: i64,
-    fees: i64,
-}
-
-impl Sum {
-    fn of(amounts_owed: &[AmountOwed]) -> Self {
-        let sum = |of: fn(&AmountOwed) -> i64| amounts_owed.iter().map(of).sum();
-        Self { owed: sum(|row| row.owed), fees: sum(|row| row.fees) }
-    }
-}
-
-async fn accounts(demo: &Demo<'_>, step: &mut Step<'_>, theirs: Sum) -> Result<()> {
+/// Compares our accounts with the amount that the processor owes, and the fees that it has kept.
+async fn accounts(demo: &Demo<'_>, step: &mut Step<'_>, owed: i64, fees: i64) -> Result<()> {
     let accounts = demo.api.accounts().await?;
     let on = |name: &str| accounts.iter().find(|account| account.name == name).map_or(0, |one| one.balance);
     let sum: i64 = accounts.iter().map(|account| account.balance).sum();
     step.equal("the sum of all accounts", 0, sum, HINT);
     step.equal("on clearing, with no order open", 0, on("clearing"), HINT);
-    step.equal("what the processor owes", theirs.owed, on("receivable"), HINT);
-    step.equal("what the processor has kept", theirs.fees, on("fees"), HINT);
+    step.equal("what the processor owes", owed, on("receivable"), HINT);
+    step.equal("what the processor has kept", fees, on("fees"), HINT);
     for account in &accounts {
         let (debit, credit) = (euros(account.debit), euros(account.credit));
         let balance = euros(account.balance);
         step.detail(format!("{:<10} {debit:>13} debit {credit:>13} credit {balance:>13}", account.name));
     }
-    step.detail(format!("processor  owes {}, has kept {}", euros(theirs.owed), euros(theirs.fees)));
+    step.detail(format!("processor  owes {}, has kept {}", euros(owed), euros(fees)));
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use harness::{Part, Result};
+use harness::Result;
+use harness::api::Account;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,15 +15,6 @@ pub(crate) struct Ledger {
     accounts: Vec<Account>,
     /// The sum of all balances, in minor units of EUR. It is 0 if the ledger is right.
     sum: i64,
-}
-
-/// An account, in minor units of EUR.
-#[derive(Debug, Serialize)]
-struct Account {
-    name: String,
-    debit: i64,
-    credit: i64,
-    balance: i64,
 }
 
 /// The processor's entries about the latest hundred orders of the tenant, in minor units.
@@ -38,13 +30,7 @@ pub(crate) struct ChargeTotals {
 }
 
 pub(super) async fn ledger(lab: &Lab) -> Result<Ledger> {
-    let accounts: Vec<Account> = lab
-        .api
-        .accounts()
-        .await?
-        .into_iter()
-        .map(|one| Account { name: one.name, debit: one.debit, credit: one.credit, balance: one.balance })
-        .collect();
+    let accounts = lab.api.accounts().await?;
     let sum = accounts.iter().map(|account| account.balance).sum();
     Ok(Ledger { accounts, sum })
 }
@@ -73,6 +59,6 @@ pub(super) async fn charges(lab: &Lab, payments: &BTreeSet<String>) -> Result<Ch
 }
 
 async fn list(lab: &Lab, objects: &str) -> Result<Vec<Value>> {
-    let page: Value = lab.api.get(Part::Provider, format!("/v1/{objects}?limit=100")).await?.read(200)?;
+    let page = lab.api.ask_processor(&format!("/v1/{objects}?limit=100")).await?;
     Ok(page["data"].as_array().cloned().unwrap_or_default())
 }

@@ -14,7 +14,7 @@ pub(super) async fn read(lab: &Lab) -> BTreeMap<String, PartState> {
     let relays = Part::SERVICES.map(|part| part.relay(1));
     let looks = serving.into_iter().chain(relays).map(async |instance| {
         let address =
-            if instance.role == Role::Relay { lab.admin(instance).address } else { lab.address(instance) };
+            if instance.role == Role::Relay { lab.dev.admin(instance) } else { lab.dev.address(instance) };
         (instance.to_string(), PartState::look(&address, ask(lab, instance)).await)
     });
     let broker = PartState::look(&lab.broker, async { Ok(PartState::Up) });

@@ -4,7 +4,7 @@ use harness::Response;
 use serde::Serialize;
 
 /// A request under one key, sent once or several times.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Exchange {
     /// Counts the requests of this run.
     pub(crate) number: u64,
@@ -37,22 +37,8 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     pub(super) fn new(number: u64, request: &'static str, key: &str, copies: usize) -> Self {
-        Self {
-            number,
-            request,
-            key: key.to_owned(),
-            copies,
-            open: copies,
-            given_up: 0,
-            lost: 0,
-            executed: 0,
-            replayed: 0,
-            status: None,
-            code: String::new(),
-            order: None,
-            is_equal: true,
-            first: None,
-        }
+        let (key, open) = (key.to_owned(), copies);
+        Self { number, request, key, copies, open, is_equal: true, ..Self::default() }
     }
 
     /// Counts the final response to one copy.

@@ -55,7 +55,7 @@ pub(crate) struct ApiError {
     error: Box<Body>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Body {
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,15 +73,7 @@ struct Body {
 
 impl ApiError {
     fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
-        let error = Body {
-            r#type: kind,
-            code: None,
-            decline_code: None,
-            message: message.into(),
-            param: None,
-            charge: None,
-            payment_intent: None,
-        };
+        let error = Body { r#type: kind, message: message.into(), ..Body::default() };
         Self { status, error: Box::new(error) }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::ground::Ground;
 use super::{keys, messages};
 use crate::environment::{Clock, Environment};
-use crate::load::median;
+use crate::load::{as_f64, median};
 use crate::report::Section;
 use crate::subjects::inbox::TABLE;
 use crate::subjects::orders::stock_catalogue;
@@ -118,8 +118,7 @@ async fn hot_paths(ground: &mut Ground<'_>, round: usize, workload: &Workload) -
     ground.add(include_str!("sql/backlog.sql"), EVENTS).await?;
     ground.meter.reset().await?;
     let mut relay = ground.start(Part::Orders.relay(1), &[])?;
-    let events = f64::from(u32::try_from(EVENTS).unwrap_or(u32::MAX));
-    let event = ground.until(&PAGE, |cost| cost.rows >= events).await?;
+    let event = ground.until(&PAGE, |cost| cost.rows >= as_f64(EVENTS)).await?;
     relay.stop().await?;
     let name = ground.topics.prefixed("").replace('.', "-");
     let topics = ground.environment.topics(&format!("{name}{round}"));
@@ -128,7 +127,7 @@ async fn hot_paths(ground: &mut Ground<'_>, round: usize, workload: &Workload) -
         requests.execution.0.p50,
         requests.replay.0.p50,
         event.micros / event.rows,
-        message.micros / messages::messages()?,
+        message.micros / as_f64(messages::MESSAGES),
     ])
 }
 

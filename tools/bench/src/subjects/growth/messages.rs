@@ -1,19 +1,19 @@
 //! Inbox rows: the cost of a message.
 
-use contracts::streams;
 use envelope::Topics;
 
 use super::ground::Ground;
 use super::lines::Lines;
 use crate::environment::Environment;
+use crate::load::as_f64;
 use crate::subjects::bare_producer;
 use crate::subjects::inbox::{TABLE, apply_until, records};
 use crate::subjects::meter::Cost;
 use crate::workload::Growth;
-use harness::{Context, Part, Result};
+use harness::{Part, Result};
 
 /// Messages for a measurement, each of another order.
-const MESSAGES: usize = 10_000;
+pub(super) const MESSAGES: usize = 10_000;
 
 /// The statements on the inbox's tables.
 const INBOX: [&str; 1] = ["%inbox_%"];
@@ -28,26 +28,20 @@ pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &m
         ground.analyse().await?;
         let topics = environment.topics(&format!("growth-inbox-{rows}"));
         let cost = apply(&ground, &topics).await?;
-        lines.add("inbox_message", rows, cost, messages()?);
+        lines.add("inbox_message", rows, cost, as_f64(MESSAGES));
     }
     ground.remove().await
 }
 
-/// The number of messages of a measurement.
-pub(super) fn messages() -> Result<f64> {
-    Ok(f64::from(u32::try_from(MESSAGES).context("count the messages")?))
-}
-
 /// Publishes the messages on these topics, and applies them. Returns the cost of the inbox.
 pub(super) async fn apply(ground: &Ground<'_>, topics: &Topics) -> Result<Cost> {
-    let (environment, messages) = (ground.environment, messages()?);
+    let environment = ground.environment;
     let topic = environment.make_topic(topics).await?;
-    debug_assert_eq!(topic, topics.events(streams::ORDERS));
     let records = records(MESSAGES)?;
     tokio::task::block_in_place(|| bare_producer::publish(environment, &topic, &records))?;
     ground.meter.reset().await?;
     apply_until(environment, &ground.database, topics, async || {
-        ground.until(&EFFECT, |cost| cost.rows >= messages).await
+        ground.until(&EFFECT, |cost| cost.rows >= as_f64(MESSAGES)).await
     })
     .await?;
     ground.meter.cost(&INBOX).await

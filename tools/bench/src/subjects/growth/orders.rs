@@ -3,8 +3,9 @@
 use super::ground::Ground;
 use super::lines::Lines;
 use crate::environment::Environment;
+use crate::load::as_f64;
 use crate::workload::Growth;
-use harness::{Context, Part, Result};
+use harness::{Part, Result};
 
 /// The look for due orders.
 const LOOK: [&str; 1] = ["SELECT%\"orders\"%\"expires_at\"%FOR UPDATE SKIP LOCKED%"];
@@ -42,7 +43,7 @@ pub(super) async fn due(environment: &Environment, sizes: &Growth, lines: &mut L
         // The harness reads the address from the log, which must not be flooded before.
         let log = [("IDEM_LOG__LEVEL", "warn,runtime=info".to_owned())];
         let (mut one, mut two) = (ground.serve(1, &log).await?, ground.serve(2, &log).await?);
-        let wanted = f64::from(u32::try_from(rows.min(EXPIRED)).context("count the due orders")?);
+        let wanted = as_f64(rows.min(EXPIRED));
         let look = ground.until(&LOOK, |cost| cost.rows >= wanted).await?;
         let all = ground.meter.cost(&ALL).await?;
         one.kill().await?;

@@ -62,7 +62,7 @@ impl Floor {
         let sample = SampleOrder::of(&stack.database(Part::Orders)?.owner().await?).await?;
         let sample = Arc::new(sample);
         let (database, topics) = (environment.postgres.database("floor").await?, environment.topics("floor"));
-        environment.migrate_orders(&database, &topics).await?;
+        environment.migrate(Part::Orders, &database, &topics).await?;
         database.owner().await?.run("SELECT outbox_make_partitions(1)").await?;
         let topic = environment.make_topic(&topics).await?;
         let mut floor = Self {

@@ -75,7 +75,7 @@ impl<'g> Setup<'g> {
         let (database, bare) =
             (environment.postgres.database("orders").await?, environment.postgres.database("bare").await?);
         let topics = environment.topics("place");
-        environment.migrate_orders(&bare, &topics).await?;
+        environment.migrate(Part::Orders, &bare, &topics).await?;
         bare.owner().await?.run("SELECT outbox_make_partitions(1)").await?;
         let settings = environment.service_settings(&database, &topics);
         let mut service = environment.start(Part::Orders.instance(1), &settings)?;

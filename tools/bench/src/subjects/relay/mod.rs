@@ -28,7 +28,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     eprintln!("relay: filling an outbox with {} rows", workload.rows);
     let database = environment.postgres.database("relay").await?;
     let names = environment.topics("migrating");
-    environment.migrate_orders(&database, &names).await?;
+    environment.migrate(Part::Orders, &database, &names).await?;
     let owner = database.owner().await?;
     backlog::fill(&owner, workload.rows).await?;
     let (mut drains, mut producers, mut reads) = (Vec::new(), Vec::new(), Vec::new());
