@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::Destination;
 
 diesel::table! {
-    /// The database fills the column `xid`; the relay's window query uses it.
+    /// The database fills the column `xid`.
     outbox_event (id) {
         id -> BigInt,
         event_id -> Uuid,

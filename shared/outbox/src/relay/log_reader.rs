@@ -1,8 +1,8 @@
 //! `LogReader`: reads the outbox in the order of ids, and remembers how far, and with which gaps.
 //!
-//! One statement, and so one snapshot, reads the rows behind the position and the rows of the gaps. Of two visible rows of one
-//! aggregate the smaller id is the earlier one, because `append` runs after the aggregate's row is locked. So each read is in
-//! order, and no later read finds an earlier event of an aggregate: it would have been visible before.
+//! One statement, and so one snapshot, reads the rows behind the position and those of the gaps. Of two visible rows of one aggregate
+//! the smaller id is the earlier one, because `append` runs after the aggregate's row is locked. So each read is in order, and no
+//! later read finds an earlier event of an aggregate: it would have been visible before.
 
 use database::Connection;
 use diesel::pg::Pg;
@@ -12,7 +12,7 @@ use diesel::sql_types::{BigInt, Bool, Int8, Multirange, Nullable};
 use diesel_async::RunQueryDsl;
 
 use super::gaps::{Gaps, Ranges};
-use crate::outbox_event::{COLUMNS, StoredColumns, StoredEvent};
+use crate::outbox_event::{COLUMNS, StoredColumns, StoredEvent, outbox_event};
 
 /// Each row with an id up to the position was read, or its id is among the gaps.
 #[derive(Debug, Default)]
@@ -24,9 +24,8 @@ pub(super) struct LogReader {
 /// The rows of one read, in the order of ids.
 pub(super) struct Page {
     pub(super) rows: Vec<StoredEvent>,
-    /// True if there may be more rows.
-    pub(super) is_full: bool,
-    look: Look,
+    /// `None` if there were no gaps.
+    look: Option<Look>,
 }
 
 /// The transaction numbers that a read returns beside its rows.
@@ -66,24 +65,25 @@ impl LogReader {
         }
     }
 
-    /// Moves behind a page that [`next_page`](Self::next_page) has read since the last call. Returns whether gaps have ended without a row.
-    pub(super) fn pass(&mut self, page: &Page) -> bool {
+    /// Moves behind a page that [`next_page`](Self::next_page) has read since the last call; a full page has as many rows as its limit.
+    /// Returns whether gaps have ended without a row.
+    pub(super) fn pass(&mut self, page: &Page, is_full: bool) -> bool {
         let ids: Vec<i64> = page.rows.iter().map(|row| row.id).collect();
-        self.pass_ids(&ids, page.is_full, page.look)
+        self.pass_ids(&ids, is_full, page.look)
     }
 
     /// As [`pass`](Self::pass), by the ids of the rows.
-    pub(super) fn pass_ids(&mut self, ids: &[i64], is_full: bool, look: Look) -> bool {
+    pub(super) fn pass_ids(&mut self, ids: &[i64], is_full: bool, look: Option<Look>) -> bool {
         let (late, new) = ids.split_at(ids.partition_point(|id| *id <= self.position));
         for id in late {
             self.gaps.remove(*id);
         }
-        if let Some(next_xid) = look.drawn_xid {
-            self.gaps.note_number(next_xid);
-        }
-        // A full page may end before the rows of later gaps.
-        let looked_up_to = ids.last().copied().filter(|_| is_full).unwrap_or(i64::MAX);
-        let have_ended = self.gaps.end(look.xmin, looked_up_to);
+        let have_ended = look.is_some_and(|look| {
+            look.drawn_xid.into_iter().for_each(|next_xid| self.gaps.note_number(next_xid));
+            // A full page may end before the rows of later gaps.
+            let looked_up_to = ids.last().copied().filter(|_| is_full).unwrap_or(i64::MAX);
+            self.gaps.end(look.xmin, looked_up_to)
+        });
         for id in new {
             self.gaps.add(self.position + 1..=id - 1);
             self.position = *id;
@@ -105,19 +105,19 @@ pub(super) struct PageQuery {
 impl PageQuery {
     pub(super) async fn read(self, session: &Connection) -> database::Result<Page> {
         type Row = (i64, Option<i64>, Option<StoredEvent>);
-        let limit = self.limit;
-        let read: Vec<Row> = self.load(&mut &*session).await?;
-        let mut look = None;
-        let mut rows: Vec<StoredEvent> = Vec::with_capacity(read.len());
-        for (xmin, drawn_xid, row) in read {
-            look.get_or_insert(Look { xmin, drawn_xid });
-            rows.extend(row);
+        let mut session = session;
+        if self.gaps.is_empty() {
+            let behind =
+                outbox_event::table.filter(outbox_event::id.gt(self.position)).order(outbox_event::id);
+            let rows = behind.limit(self.limit).select(StoredEvent::as_select()).load(&mut session).await?;
+            return Ok(Page { rows, look: None });
         }
+        let read: Vec<Row> = self.load(&mut session).await?;
+        let look = read.as_slice().first().map(|&(xmin, drawn_xid, _)| Look { xmin, drawn_xid });
+        let mut rows: Vec<StoredEvent> = read.into_iter().filter_map(|(_, _, row)| row).collect();
         // The statement asks for no order: PostgreSQL would sort rows that it has sorted before.
         rows.sort_by_key(|row| row.id);
-        let look = look.ok_or(diesel::result::Error::NotFound)?;
-        let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
-        Ok(Page { rows, is_full, look })
+        Ok(Page { rows, look })
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
     fn only_a_new_gap_makes_a_read_draw_a_transaction_number() {
         let mut reader = LogReader::default();
         let mut read = |ids: &[i64], drawn_xid| {
-            reader.pass_ids(ids, false, Look { xmin: 7, drawn_xid });
+            reader.pass_ids(ids, false, Some(Look { xmin: 7, drawn_xid }));
             reader.next_page(10).draws_xid
         };
         assert!(!read(&[1, 2], None));

@@ -98,7 +98,8 @@ impl World {
             self.last_number
         });
         let is_full = ids.len() == usize::try_from(limit).unwrap();
-        self.reader.pass_ids(&ids, is_full, Look { xmin, drawn_xid });
+        let look = (!gaps.is_empty()).then_some(Look { xmin, drawn_xid });
+        self.reader.pass_ids(&ids, is_full, look);
         self.under_way.extend(&ids);
         self.published.extend(ids);
     }

@@ -100,8 +100,8 @@ impl<'r> PublishLoop<'r> {
         let mut rows = 0;
         loop {
             rows += page.rows.len();
-            let is_full = page.is_full;
-            self.take(page);
+            let is_full = page.rows.len() >= self.relay.settings.page;
+            self.take(page, is_full);
             if !is_full {
                 self.deliveries.send_queued().await?;
                 self.checkpoint_if_due().await?;
@@ -120,11 +120,11 @@ impl<'r> PublishLoop<'r> {
 
     /// Moves the reader behind the page, and its rows to the deliveries. Nothing comes in between, so each row up to the position is
     /// in a gap, with the deliveries, or done.
-    fn take(&mut self, page: Page) {
+    fn take(&mut self, page: Page, is_full: bool) {
         if !page.rows.is_empty() {
             crashpoint::reach!("relay.page_read");
         }
-        self.deliveries.has_moved |= self.reader.pass(&page);
+        self.deliveries.has_moved |= self.reader.pass(&page, is_full);
         self.deliveries.queue(page.rows);
     }
 

@@ -36,14 +36,6 @@ pub(crate) async fn epoch(owner: &Session) -> Result<i64> {
     Ok(owner.one("SELECT epoch FROM outbox_lease").await?.get(0))
 }
 
-/// Returns whether the cursor has passed every row.
-pub(crate) async fn drained(owner: &Session) -> Result<bool> {
-    Ok(owner
-        .one("SELECT position = (SELECT max(id) FROM outbox_event) AND gaps = '{}' FROM outbox_cursor")
-        .await?
-        .get(0))
-}
-
 /// Reads all rows as the relay does, page by page, on one connection; returns how long that took, and the rows as the
 /// messages that become of them. The messages are made after the clock has stopped.
 pub(crate) async fn read(owner: &Session) -> Result<(Duration, Vec<OutgoingRecord>)> {
