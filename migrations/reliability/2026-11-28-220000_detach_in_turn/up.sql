@@ -42,27 +42,27 @@ CREATE FUNCTION outbox_detach_rows(of_day date, keep_days integer, keep_detached
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '50ms' AS $$
 DECLARE
     detached text := 'outbox_detached_' || to_char(of_day, 'YYYYMMDD');
+    ids bigint[];
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('outbox_rows', 0));
-    IF keep_detached_days > 0 AND to_regclass('public.' || detached) IS NULL THEN
-        EXECUTE format('CREATE TABLE %I (LIKE outbox_event)', detached);
-    END IF;
-    -- A statement of its own for each case, because a table that may not exist cannot be named.
-    EXECUTE format(
-        'WITH detachable AS (
-             SELECT event.id FROM outbox_event_default AS event, outbox_cursor AS relay
-              WHERE event.id > $1
-                AND event.created_at >= $2::timestamp AT TIME ZONE ''UTC''
-                AND event.created_at < ($2 + 1)::timestamp AT TIME ZONE ''UTC''
-                AND outbox_day_is_over($2, $3)
-                AND outbox_is_published(relay, event.xid, event.id)
-                AND NOT EXISTS (SELECT FROM outbox_blocked AS blocked WHERE blocked.id = event.id)
-              ORDER BY event.id LIMIT 1000),
-         deleted AS (DELETE FROM outbox_event_default WHERE id IN (SELECT id FROM detachable) RETURNING *)
-         %s SELECT count(*), max(id) FROM deleted',
-        CASE WHEN keep_detached_days > 0 THEN format(', kept AS (INSERT INTO %I SELECT * FROM deleted)', detached) END)
-       INTO detached_rows, last_row USING after_id, of_day, keep_days;
-    IF detached_rows > 0 THEN
+    SELECT array_agg(id), count(*), max(id) INTO ids, detached_rows, last_row
+      FROM (SELECT event.id
+              FROM outbox_event_default AS event, outbox_cursor AS relay
+             WHERE event.id > after_id
+               AND event.created_at >= of_day::timestamp AT TIME ZONE 'UTC'
+               AND event.created_at < (of_day + 1)::timestamp AT TIME ZONE 'UTC'
+               AND outbox_day_is_over(of_day, keep_days)
+               AND outbox_is_published(relay, event.xid, event.id)
+               AND NOT EXISTS (SELECT FROM outbox_blocked AS blocked WHERE blocked.id = event.id)
+             ORDER BY event.id LIMIT 1000) AS detachable;
+    IF ids IS NOT NULL THEN
+        IF keep_detached_days > 0 THEN
+            IF to_regclass('public.' || detached) IS NULL THEN
+                EXECUTE format('CREATE TABLE %I (LIKE outbox_event)', detached);
+            END IF;
+            EXECUTE format('INSERT INTO %I SELECT * FROM outbox_event_default WHERE id = ANY ($1)', detached) USING ids;
+        END IF;
+        DELETE FROM outbox_event_default WHERE id = ANY (ids);
         INSERT INTO outbox_dropped_day AS dropped (day, rows, last_id) VALUES (of_day, detached_rows, last_row)
         ON CONFLICT (day) DO UPDATE
            SET rows = dropped.rows + excluded.rows, last_id = greatest(dropped.last_id, excluded.last_id),
