@@ -36,3 +36,26 @@ BEGIN
        SET rows = dropped.rows + excluded.rows, last_id = greatest(dropped.last_id, excluded.last_id), dropped_at = clock_timestamp();
     RETURN 'detached';
 END $$;
+
+-- Drops the tables of the days that left the outbox so many days ago. Returns their number.
+CREATE OR REPLACE FUNCTION outbox_drop_detached(keep_detached_days integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '50ms' AS $$
+DECLARE
+    detached text;
+    dropped bigint := 0;
+BEGIN
+    FOR detached IN
+        SELECT kept.relname
+          FROM pg_class AS kept JOIN outbox_dropped_day ON kept.relname = 'outbox_detached_' || to_char(day, 'YYYYMMDD')
+         WHERE kept.relnamespace = 'public'::regnamespace
+           AND dropped_at + make_interval(days => keep_detached_days) <= clock_timestamp()
+    LOOP
+        BEGIN
+            EXECUTE format('DROP TABLE %I', detached);
+            dropped := dropped + 1;
+        EXCEPTION WHEN lock_not_available THEN
+            NULL; -- somebody copies the table: the next pass drops it
+        END;
+    END LOOP;
+    RETURN dropped;
+END $$;

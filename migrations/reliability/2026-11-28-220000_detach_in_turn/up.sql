@@ -1,5 +1,5 @@
--- Who takes days out of the outbox, or reads it for a command, waits for the others at most 50 ms: a caller tries again instead. Programs of
--- the version before call outbox_detach_default and outbox_start_over, so these functions stay for now.
+-- Who takes days out of the outbox waits at most 50 ms for another instance, and for an operator's command that reads it: the caller tries
+-- again instead. Programs of the version before call outbox_detach_default and outbox_start_over, so these functions stay for now.
 
 -- Takes the partition of a day out of the outbox, or returns why it stays. The partition becomes the table outbox_detached_DAY;
 -- with keep_detached_days = 0 it is dropped.
@@ -72,6 +72,29 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION outbox_detach_rows(date, integer, integer, bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION outbox_detach_rows(date, integer, integer, bigint) TO idem_service;
+
+-- Drops the tables of the days that left the outbox so many days ago. Returns their number. Another instance may drop them, too.
+CREATE OR REPLACE FUNCTION outbox_drop_detached(keep_detached_days integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '50ms' AS $$
+DECLARE
+    detached text;
+    dropped bigint := 0;
+BEGIN
+    FOR detached IN
+        SELECT kept.relname
+          FROM pg_class AS kept JOIN outbox_dropped_day ON kept.relname = 'outbox_detached_' || to_char(day, 'YYYYMMDD')
+         WHERE kept.relnamespace = 'public'::regnamespace
+           AND dropped_at + make_interval(days => keep_detached_days) <= clock_timestamp()
+    LOOP
+        BEGIN
+            EXECUTE format('DROP TABLE %I', detached);
+            dropped := dropped + 1;
+        EXCEPTION WHEN lock_not_available OR undefined_table THEN
+            NULL; -- somebody copies the table, and the next pass drops it; or another instance has dropped it
+        END;
+    END LOOP;
+    RETURN dropped;
+END $$;
 
 -- Begins the term of this epoch. If the database is on another server than before, or if the sequence gives ids again, it sets the cursor
 -- before the first row, and returns why: consumers that were restored, too, or topics that were lost may need any row. Changes nothing if

@@ -117,7 +117,8 @@ impl Database {
         Tx::begin(self).await
     }
 
-    /// Opens a unit of work in a session that the caller keeps. The session has no other work meanwhile.
+    /// Opens a unit of work in a session that the caller keeps. The session has no other work meanwhile. A unit of work that was dropped
+    /// in this session is rolled back first.
     ///
     /// # Errors
     /// The error of BEGIN, such as [`Error::Unavailable`] after the session has ended.

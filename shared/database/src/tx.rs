@@ -1,7 +1,7 @@
 //! `Tx`: one transaction. A function that takes `&mut Tx` is part of the unit of work; only the owner commits.
 //!
 //! `commit(self)` is the only way to keep the writes. Dropping an uncommitted `Tx` discards its connection, so that no
-//! lock outlives it. After a statement failed, `commit` is refused unless a savepoint undid the error: PostgreSQL
+//! lock outlives it. In a session that the caller keeps, the next transaction rolls the dropped one back first. After a statement failed, `commit` is refused unless a savepoint undid the error: PostgreSQL
 //! answers COMMIT on an aborted transaction with success.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,7 +39,12 @@ impl Tx {
     }
 
     pub(crate) async fn begin_on(connection: Connection, database: &Database) -> Result<Self> {
+        // A transaction that was dropped in this session may be open. PostgreSQL takes BEGIN in it for a warning.
+        let may_be_open = !connection.is_usable();
         let tx = Self::unopened(connection, database);
+        if may_be_open {
+            (&tx).batch_execute("ROLLBACK").await?;
+        }
         (&tx).batch_execute(BEGIN).await?;
         Ok(tx)
     }

@@ -166,7 +166,7 @@ impl RetentionPass<'_> {
     }
 
     /// Attempts it until it gets its locks. `None` if writers, another instance or an operator's command hold them for ten seconds, or
-    /// if the pass is stopped. An attempt waits 50 ms, because new transactions wait behind it.
+    /// if the pass is stopped. An attempt waits 50 ms for a lock, because new transactions wait behind it.
     async fn attempt<T, F: Future<Output = Result<T>>>(
         &self,
         attempt: impl FnMut() -> F,

@@ -62,6 +62,19 @@ async fn a_future_dropped_in_the_middle_of_a_statement_leaves_nothing_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_is_dropped_in_a_kept_session_does_not_commit_with_the_next_one() {
+    let database = notebook().await;
+    let session = database.connection().await.unwrap();
+    let mut dropped = database.begin_on(&session).await.unwrap();
+    write(&mut dropped, 1).await.unwrap();
+    drop(dropped);
+    let mut next = database.begin_on(&session).await.unwrap();
+    write(&mut next, 2).await.unwrap();
+    next.commit().await.unwrap();
+    assert_eq!(notes(&database).await, [2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_swallowed_error_refuses_the_commit() {
     let database = notebook().await;
     // A failing row count, a failing row, and a failing batch: each way that a statement can end.

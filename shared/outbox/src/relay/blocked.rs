@@ -13,6 +13,8 @@ use std::time::Duration;
 use database::functions::clock_timestamp;
 use database::{Database, Tx};
 use diesel::prelude::*;
+use diesel::sql_query;
+use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use messaging::topics::{self, TopicState};
 use messaging::{Brokers, Record, Refusal};
@@ -35,9 +37,6 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time between two questions whether an unusable topic can be used by now.
 const TOPIC_INTERVAL: Duration = Duration::from_secs(5);
-
-/// The number of released aggregates that are taken out at a time.
-const AGGREGATES_PER_LOOK: i64 = 1_000;
 
 /// The number of new events that are stored at a time.
 const EVENTS_PER_SAVE: usize = 1_000;
@@ -62,6 +61,14 @@ struct NewRow {
     aggregate_id: Uuid,
     error: Option<String>,
     unusable_topic: Option<String>,
+}
+
+#[derive(QueryableByName)]
+struct TakenRow {
+    #[diesel(sql_type = BigInt)]
+    id: i64,
+    #[diesel(sql_type = diesel::sql_types::Uuid)]
+    aggregate_id: Uuid,
 }
 
 impl BlockedEvents {
@@ -172,22 +179,13 @@ impl BlockedEvents {
     /// Takes out the next released aggregates with all their events, also those that were blocked after the release. Returns the
     /// events' ids: the caller reads these events again. The table must have all events of these aggregates.
     pub(super) async fn take_released(&mut self, tx: &mut Tx) -> database::Result<Vec<i64>> {
-        let released = diesel::alias!(outbox_blocked as released);
-        let aggregates = released
-            .filter(released.field(outbox_blocked::released_at).is_not_null())
-            .select(released.field(outbox_blocked::aggregate_id))
-            .distinct()
-            .limit(AGGREGATES_PER_LOOK);
-        let taken = diesel::delete(outbox_blocked::table)
-            .filter(outbox_blocked::aggregate_id.eq_any(aggregates))
-            .returning((outbox_blocked::id, outbox_blocked::aggregate_id));
-        let taken: Vec<(i64, Uuid)> = taken.get_results(tx).await?;
+        let taken: Vec<TakenRow> = sql_query(include_str!("take_released.sql")).get_results(tx).await?;
         if taken.is_empty() {
             self.looked_at = Instant::now();
         }
-        for (_, aggregate) in &taken {
-            self.aggregates.remove(aggregate);
+        for row in &taken {
+            self.aggregates.remove(&row.aggregate_id);
         }
-        Ok(taken.into_iter().map(|(id, _)| id).collect())
+        Ok(taken.into_iter().map(|row| row.id).collect())
     }
 }

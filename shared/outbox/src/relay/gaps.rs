@@ -1,5 +1,5 @@
 //! `Gaps`: ids up to the position whose rows the relay has not seen. Their transactions are open, or were rolled back. After `republish`
-//! they are ids whose rows are to be published again.
+//! and after a release they are ids whose rows are to be read again.
 //!
 //! The database assigns ids before commit, so a row with a smaller id may become visible after one with a larger id. A cursor of
 //! one id would skip that row.

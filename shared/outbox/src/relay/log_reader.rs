@@ -52,7 +52,10 @@ impl LogReader {
 
     /// Reads these rows again. Those behind the position are read anyway.
     pub(super) fn read_again(&mut self, ids: Vec<i64>) {
-        ids.into_iter().filter(|id| *id <= self.position).for_each(|id| self.gaps.add(id..=id));
+        for id in ids.into_iter().filter(|id| *id <= self.position) {
+            self.gaps.remove(id); // it may be in a longer gap
+            self.gaps.add(id..=id);
+        }
     }
 
     /// The query of the next page. It draws a transaction number only if there are new gaps.

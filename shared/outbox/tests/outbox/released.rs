@@ -207,6 +207,35 @@ async fn a_released_message_is_not_lost_if_the_relay_is_killed_before_it_is_publ
     second.stop().await;
 }
 
+/// Somebody holds the row, so the relay waits while it takes the release, and is stopped then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_whose_release_a_stop_interrupts_is_published_by_the_next_relay() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let context = context(&database, &topics);
+    let order = OrderId::generate();
+    append_one(&database, 1, &confirmed(order)).await;
+    set_tenant(&database, order, "not a name").await;
+    let first = relay(&database, &topics, short_lived());
+    wait_for_blocked(&context, (1, 1)).await;
+    first.stop().await;
+    set_tenant(&database, order, "acme").await;
+    json_output(&context, &RELEASE).await;
+    let mut holder = database.owner().await;
+    holder.batch_execute("BEGIN; SELECT FROM outbox_blocked FOR UPDATE").await.unwrap();
+    let stopped = relay(&database, &topics, short_lived());
+    eventually("the relay waits for the row", async || {
+        let waits = "SELECT count(*) AS count FROM pg_locks WHERE NOT granted AND locktype = 'transactionid' \
+                        AND database IS NULL AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
+        (count(&database, waits).await == 1).then_some(())
+    })
+    .await;
+    let release = async { holder.batch_execute("COMMIT").await.unwrap() };
+    tokio::join!(stopped.stop(), release);
+    let next = relay(&database, &topics, short_lived());
+    wait_for(&topics, streams::ORDERS, 1).await;
+    next.stop().await;
+}
+
 /// More messages than the relay reads at a time.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_of_many_messages_whose_cause_remains_stops_nothing() {
