@@ -1,8 +1,10 @@
 //! `Tx`: one transaction. A function that takes `&mut Tx` is part of the unit of work; only the owner commits.
 //!
 //! `commit(self)` is the only way to keep the writes. Dropping an uncommitted `Tx` discards its connection, so that no
-//! lock outlives it. In a session that the caller keeps, the next transaction rolls the dropped one back first. After a statement failed, `commit` is refused unless a savepoint undid the error: PostgreSQL
-//! answers COMMIT on an aborted transaction with success.
+//! lock outlives it. In a session that the caller keeps, the next transaction rolls the dropped one back first.
+//!
+//! After a statement failed, `commit` is refused unless a savepoint undid the error: PostgreSQL answers COMMIT on an aborted
+//! transaction with success.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -52,7 +52,8 @@ async fn the_reports_of_a_publisher_end_after_its_client_has_forgotten_its_broke
     publisher.publish(record, 3).unwrap(); // the client itself reports no error
 }
 
-/// Stands before a broker, and stops once as a cluster's last broker does: its last answer about a topic names no broker.
+/// A proxy before a broker. [`stop`](Self::stop) imitates the last broker of a cluster that stops: the broker answers a question about a
+/// topic, and names no broker.
 struct StoppingBroker {
     brokers: Brokers,
     proxy: Proxy,
@@ -95,12 +96,12 @@ impl StoppingBroker {
     }
 }
 
-/// What the connections share.
+/// The state that all connections of the proxy share.
 struct Line {
     /// The real broker, and the port that its clients learn instead of its own.
     upstream: String,
     port: u16,
-    /// Whether an answer about a topic names no broker, and requests to and for the coordinator are not answered.
+    /// True while the broker stops: its answers about topics name no broker, and the proxy drops commits and questions for the coordinator.
     stopping: AtomicBool,
     /// A client was told of no broker, and has closed its connection.
     forgotten: Notify,
@@ -178,7 +179,7 @@ const METADATA: i16 = 3;
 const OFFSET_COMMIT: i16 = 8;
 const FIND_COORDINATOR: i16 = 10;
 
-/// Whether a request for metadata, of version 9 or later, is about topics.
+/// Returns whether a request for metadata, of version 9 or later, names a topic.
 fn names_a_topic(request: &[u8]) -> bool {
     // Behind the client's id and an empty list of tags follows the number of topics, plus one.
     request[10 + usize::try_from(int16(request, 8)).unwrap() + 1] > 1

@@ -1,7 +1,7 @@
 //! The signals that stop a process, SIGTERM from a supervisor and SIGINT from a terminal, and the watchdog of its shutdown.
 //!
-//! A thread of its own receives the signals, so that the process notices them while every other thread stands still. A second
-//! thread, the watchdog, ends the process if the shutdown takes too long.
+//! One thread does nothing but receive the signals, so the process notices them although its other threads are blocked. A second thread,
+//! the watchdog, ends the process if the shutdown takes too long.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;

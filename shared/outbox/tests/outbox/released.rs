@@ -164,22 +164,28 @@ async fn a_message_that_is_read_again_keeps_the_topic_that_it_waits_for() {
     second.stop().await;
 }
 
+/// An operator has released the only message of this order, and no relay has run since.
+async fn released_while_no_relay_runs(database: &TestDatabase, topics: &TestTopics) -> OrderId {
+    let context = context(database, topics);
+    let order = OrderId::generate();
+    append_one(database, 1, &confirmed(order)).await;
+    set_tenant(database, order, "not a name").await;
+    let relay = relay(database, topics, short_lived());
+    wait_for_blocked(&context, (1, 1)).await;
+    relay.stop().await;
+    set_tenant(database, order, "acme").await;
+    assert_eq!(json_output(&context, &RELEASE).await["messages"], 1);
+    order
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_while_no_relay_runs_also_counts_for_messages_that_come_later() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    let context = context(&database, &topics);
-    let order = OrderId::generate();
-    append_one(&database, 1, &confirmed(order)).await;
-    set_tenant(&database, order, "not a name").await;
-    let first = relay(&database, &topics, short_lived());
-    wait_for_blocked(&context, (1, 1)).await;
-    first.stop().await;
-    set_tenant(&database, order, "acme").await;
-    assert_eq!(json_output(&context, &RELEASE).await["messages"], 1);
+    let order = released_while_no_relay_runs(&database, &topics).await;
     append_one(&database, 2, &confirmed(order)).await;
     let second = relay(&database, &topics, short_lived());
     wait_for(&topics, streams::ORDERS, 2).await;
-    wait_for_blocked(&context, (0, 0)).await;
+    wait_for_blocked(&context(&database, &topics), (0, 0)).await;
     second.stop().await;
     assert_eq!(
         first_occurrences(&topics.messages(streams::ORDERS).await),
@@ -211,15 +217,7 @@ async fn a_released_message_is_not_lost_if_the_relay_is_killed_before_it_is_publ
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_whose_release_a_stop_interrupts_is_published_by_the_next_relay() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
-    let context = context(&database, &topics);
-    let order = OrderId::generate();
-    append_one(&database, 1, &confirmed(order)).await;
-    set_tenant(&database, order, "not a name").await;
-    let first = relay(&database, &topics, short_lived());
-    wait_for_blocked(&context, (1, 1)).await;
-    first.stop().await;
-    set_tenant(&database, order, "acme").await;
-    json_output(&context, &RELEASE).await;
+    released_while_no_relay_runs(&database, &topics).await;
     let mut holder = database.owner().await;
     holder.batch_execute("BEGIN; SELECT FROM outbox_blocked FOR UPDATE").await.unwrap();
     let stopped = relay(&database, &topics, short_lived());
