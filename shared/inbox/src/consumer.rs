@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::str::from_utf8;
 use std::sync::Arc;
 
 use database::{Handler, Tx, UnitOfWork, Work};
-use envelope::{Envelope, Event, Message, Stream};
+use envelope::{Envelope, Event, Message, Stream, header};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use messaging::ReceivedMessage;
 use tracing::{Instrument, Span, info_span};
 use uuid::Uuid;
 
@@ -231,6 +233,13 @@ impl Consumer {
     pub(crate) fn skips_gaps(&self, kind: &str) -> bool {
         let in_order = |one: &Registered| matches!(one.handling, Handling::Next(_));
         self.handlers.get(kind).is_some_and(|one| !self.related(one).any(in_order))
+    }
+
+    /// Returns whether it ignores the type of this message.
+    pub(crate) fn ignores(&self, received: &ReceivedMessage) -> bool {
+        let kind = received.header(header::TYPE).and_then(|kind| from_utf8(kind).ok());
+        let registered = kind.and_then(|kind| self.handlers.get(kind));
+        registered.is_some_and(|one| matches!(one.handling, Handling::Ignore))
     }
 
     /// Decodes a message for its handler.

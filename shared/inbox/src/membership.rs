@@ -1,6 +1,7 @@
 //! The membership of a consumer in its group: its topics, its name, and when it gives its partitions away.
 
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
 use database::{Database, Heartbeats};
@@ -23,7 +24,11 @@ pub(crate) fn membership(
 ) -> SubscriptionSettings {
     let streams: Vec<String> = consumer.streams().iter().map(|stream| topics.events(*stream)).collect();
     let group = topics.group(consumer.name());
+    let ignoring = consumer.clone();
     SubscriptionSettings {
+        // Nobody waits for the effect of an ignored message. If it shares a transaction, that is one less.
+        may_wait: Arc::new(move |message| ignoring.ignores(message)),
+        longest_wait: settings.ignored_wait,
         instance: settings.instance.clone(),
         client: settings.database.map_or_else(|| group.clone(), |id| member_of(&group, id)),
         lags: database.metrics::<InboxMetrics>().lags.clone(),

@@ -10,13 +10,15 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{A_WHILE, Scratch, in_time, next, no_broker, range};
-use messaging::{Brokers, Subscription, SubscriptionSettings};
+use messaging::{Brokers, ReceivedMessage, Subscription, SubscriptionSettings};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
+use tokio::sync::mpsc;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_holds_the_messages_of_one_partition_in_order() {
@@ -57,6 +59,39 @@ async fn a_batch_that_is_dropped_undone_comes_again() {
     assert_eq!(range(&again), (10, 19));
     again.done();
     assert_eq!(range(&next(&mut subscription).await), (20, 29));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_may_wait_is_delivered_with_the_next_one() {
+    let scratch = Scratch::new(1).await;
+    let (read, mut is_read) = mpsc::unbounded_channel();
+    let may_wait = move |message: &ReceivedMessage| {
+        read.send(message.offset).unwrap();
+        message.offset == 0
+    };
+    let settings = SubscriptionSettings {
+        may_wait: Arc::new(may_wait),
+        longest_wait: Duration::from_hours(1),
+        ..scratch.settings()
+    };
+    let mut subscription = scratch.subscribe(settings);
+    scratch.fill(1).await;
+    assert_eq!(in_time("the first message", is_read.recv()).await, Some(0));
+    scratch.fill(1).await;
+    assert_eq!(range(&next(&mut subscription).await), (0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_may_wait_is_delivered_alone_at_last() {
+    let scratch = Scratch::new(1).await;
+    let settings = SubscriptionSettings {
+        may_wait: Arc::new(|_| true),
+        longest_wait: Duration::from_millis(10),
+        ..scratch.settings()
+    };
+    let mut subscription = scratch.subscribe(settings);
+    scratch.fill(1).await;
+    assert_eq!(range(&next(&mut subscription).await), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,9 @@ use contracts::{OrderId, streams};
 use database::Tx;
 use envelope::Message;
 use inbox::{Consumer, no_locks};
-use messaging::topics::{TopicSpec, add_partitions, ensure};
+use messaging::topics::{TopicSpec, ensure};
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
 use testkit::{TestTopics, eventually};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -34,6 +36,15 @@ fn histories(
         .collect()
 }
 
+async fn add_partitions(topic: &str, total: usize) {
+    let client: AdminClient<_> = ClientConfig::new()
+        .set("bootstrap.servers", std::env::var("IDEM_KAFKA_BROKERS").unwrap())
+        .create()
+        .unwrap();
+    let added = client.create_partitions(&[NewPartitions::new(topic, total)], &AdminOptions::new()).await;
+    assert_eq!(added.unwrap(), [Ok(topic.to_owned())]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_that_are_added_under_load_change_neither_order_nor_effects() {
     let (database, topics) = (database().await, TestTopics::names());
@@ -56,7 +67,7 @@ async fn partitions_that_are_added_under_load_change_neither_order_nor_effects()
     let orders: Vec<OrderId> = repeat_with(OrderId::generate).take(40).collect();
     publish(&topics, &histories(&topics, &orders, 1..=3)).await;
 
-    add_partitions(&topics.brokers(), &topic, MANY).await.unwrap();
+    add_partitions(&topic, MANY).await;
     let moved = eventually("messages in new partitions", async || {
         let partitions = publish(&topics, &histories(&topics, &orders, 4..=6)).await;
         partitions.iter().any(|partition| *partition >= FEW).then_some(partitions)

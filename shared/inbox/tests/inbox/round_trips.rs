@@ -1,4 +1,6 @@
-//! The round trips of a batch.
+//! The round trips of a batch, and the messages that share one.
+
+use std::time::Duration;
 
 use contracts::OrderId;
 use contracts::events::OrderConfirmed;
@@ -6,11 +8,14 @@ use database::{Database, Settings, Tx};
 use diesel::select;
 use diesel_async::RunQueryDsl;
 use envelope::Message;
-use inbox::{Consumer, HandlerError, LockKeys};
-use testkit::{RoundTrips, TestTopics};
+use inbox::{Consumer, HandlerError, InboxMetrics, LockKeys, RunnerSettings};
+use testkit::{Metrics, RoundTrips, TestTopics, eventually};
 use tokio::runtime::Handle;
 
-use crate::common::{CONSUMER, confirmed, count, database, publish, record, run, wait_until_done};
+use crate::common::{
+    CONSUMER, TestRecord, cancelled, confirmed, count, database, effects, publish, record, recording, run,
+    run_with, settings, wait_until_done,
+};
 
 /// BEGIN with the sequences' locks, known ids and held messages; the handlers' rows; ids and sequences, with COMMIT.
 const OF_A_TRANSACTION: i64 = 3;
@@ -56,6 +61,28 @@ async fn a_transaction_of_any_number_of_messages_takes_three_round_trips() {
         counts.iter().map(|(round_trips, transactions)| round_trips - OF_A_TRANSACTION * transactions);
     assert_eq!(fewest.min(), Some(0), "round trips, transactions: {counts:?}");
     assert!(counts.iter().all(|(_, transactions)| *transactions < 20), "{counts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ignored_message_shares_the_transaction_of_the_next_one_in_its_partition() {
+    let (database, topics) = (database().await, TestTopics::create().await);
+    let settings = RunnerSettings { ignored_wait: Duration::from_hours(1), ..settings() };
+    let runner = run_with(&database, &topics, recording("one"), settings);
+    let (first, order) = (OrderId::generate(), OrderId::generate());
+    let one_partition = |record: TestRecord| [record.keyed("one partition")];
+    publish(&topics, &one_partition(record(&topics, 1, &confirmed(first)))).await;
+    wait_until_done(&topics).await;
+    publish(&topics, &one_partition(record(&topics, 1, &cancelled(order)))).await;
+    eventually("an ignored message waits", async || {
+        let lags = Metrics::counted::<InboxMetrics>(&database).by_label("inbox_lag_messages");
+        (lags.iter().map(|(_, lag)| lag).sum::<i64>() == 1).then_some(())
+    })
+    .await;
+    publish(&topics, &one_partition(record(&topics, 2, &confirmed(order)))).await;
+    wait_until_done(&topics).await;
+    runner.stop().await;
+    assert_eq!(effects(&database).await, [(first.uuid(), 1), (order.uuid(), 2)]);
+    assert_eq!(transactions(&database).await, 2);
 }
 
 async fn transactions(database: &Database) -> i64 {

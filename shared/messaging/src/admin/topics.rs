@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use rdkafka::admin::{NewPartitions, NewTopic, TopicReplication};
+use rdkafka::admin::{NewTopic, TopicReplication};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::metadata::{Metadata, MetadataPartition, MetadataTopic};
 use tokio::runtime::Handle;
@@ -192,26 +192,6 @@ fn find_topic<'m>(metadata: &'m Metadata, name: &str) -> Option<&'m MetadataTopi
         topic.name() == name && topic.error().is_none() && !topic.partitions().is_empty()
     };
     metadata.topics().iter().find(exists)
-}
-
-/// Adds partitions to a topic, up to `total`.
-///
-/// # Errors
-/// [Those of every call](super#errors).
-pub async fn add_partitions(brokers: &Brokers, topic: &str, total: usize) -> Result<(), Error> {
-    let (brokers, topic, runtime) = (brokers.clone(), topic.to_owned(), Handle::current());
-    client::blocking(move || {
-        let action = format!("add partitions to the topic {topic}");
-        let client = client::admin_client(&brokers, &action)?;
-        let (partitions, options) = ([NewPartitions::new(&topic, total)], client::admin_options());
-        let results = runtime
-            .block_on(client.create_partitions(&partitions, &options))
-            .map_err(|error| client::unreachable_or_refused(&brokers, REQUEST_TIMEOUT, &action, &error))?;
-        results
-            .into_iter()
-            .try_for_each(|result| result.map(drop).map_err(|(_, code)| Error::refused(&action, &code)))
-    })
-    .await
 }
 
 /// Deletes topics, and returns once the broker no longer shows them. A topic that does not exist counts as deleted.

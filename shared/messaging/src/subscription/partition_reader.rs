@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt};
 use rdkafka::consumer::Consumer as _;
 use rdkafka::consumer::stream_consumer::StreamPartitionQueue;
 use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::SubscriptionSettings;
@@ -53,9 +53,10 @@ impl PartitionReader {
         }
     }
 
-    /// Waits for a message, and takes what else has arrived, up to the limits of a batch or a record that cannot be read.
+    /// Waits for a message, and takes what else has arrived, up to the limits of a batch or a record that cannot be read. Messages that
+    /// may wait take those along that arrive meanwhile.
     async fn fetch(&self) -> (Vec<ReceivedMessage>, Option<Unreadable>) {
-        let (mut messages, mut bytes) = (Vec::new(), 0);
+        let (mut messages, mut bytes, mut may_wait) = (Vec::new(), 0, true);
         let mut queue = self.queue.stream();
         let mut next = loop {
             self.settings.progress.wait().await; // a look counts as a poll of the whole client, and keeps it in the group
@@ -63,11 +64,13 @@ impl PartitionReader {
                 break fetched;
             }
         };
+        let wait_until = Instant::now() + self.settings.longest_wait;
         while let Some(fetched) = next {
             match fetched {
                 Ok(message) => {
                     let message = ReceivedMessage::copy_of(&message, &self.partition.topic);
                     bytes += message.size();
+                    may_wait &= (self.settings.may_wait)(&message);
                     messages.push(message);
                 }
                 Err(error) if is_about_a_record(&error) => {
@@ -78,7 +81,11 @@ impl PartitionReader {
             if messages.len() >= self.settings.max_batch || bytes >= self.settings.max_batch_bytes {
                 break;
             }
-            next = queue.next().now_or_never().flatten();
+            next = if may_wait {
+                timeout_at(wait_until, queue.next()).await.ok().flatten()
+            } else {
+                queue.next().now_or_never().flatten()
+            };
         }
         (messages, None)
     }

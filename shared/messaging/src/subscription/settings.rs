@@ -1,6 +1,5 @@
 //! The subscription's settings: the fields may be changed, the rest of the client configuration is fixed.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use rdkafka::ClientConfig;
 
 use super::PartitionLags;
 use crate::client_log::STATISTICS_INTERVAL_MS;
-use crate::{Brokers, Error};
+use crate::{Brokers, Error, ReceivedMessage};
 
 /// Settings of a [`Subscription`](crate::Subscription).
 ///
@@ -20,7 +19,7 @@ use crate::{Brokers, Error};
 /// };
 /// # assert_eq!(settings.group, "inventory");
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SubscriptionSettings {
     /// The consumer group. Its members share the partitions and the offsets.
     pub group: String,
@@ -34,6 +33,10 @@ pub struct SubscriptionSettings {
     pub max_batch: usize,
     /// The size of a batch in bytes. The message that reaches this size is the last of its batch.
     pub max_batch_bytes: usize,
+    /// Whether a message may wait for the next one of its partition. The question must not wait.
+    pub may_wait: Arc<dyn Fn(&ReceivedMessage) -> bool + Send + Sync>,
+    /// The longest time that a batch waits all of whose messages may wait.
+    pub longest_wait: Duration,
     /// The delay before a batch that was dropped without `done` is delivered again.
     pub redelivery_delay: Duration,
     /// The interval between commits of offsets.
@@ -75,12 +78,6 @@ impl ProgressCheck {
     }
 }
 
-impl fmt::Debug for ProgressCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ProgressCheck")
-    }
-}
-
 impl SubscriptionSettings {
     /// Returns the defaults for a service's consumer.
     pub fn new(group: impl Into<String>, topics: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -92,6 +89,8 @@ impl SubscriptionSettings {
             topics: topics.into_iter().map(Into::into).collect(),
             max_batch: 500,
             max_batch_bytes: 4 * 1024 * 1024,
+            may_wait: Arc::new(|_| false),
+            longest_wait: Duration::ZERO,
             redelivery_delay: Duration::from_millis(500),
             commit_interval: Duration::from_secs(1),
             progress: ProgressCheck::new(|| true),
