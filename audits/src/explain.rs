@@ -13,12 +13,8 @@ pub const OUTBOX: &str = include_str!("../reliability/explain_outbox.sql");
 impl Database {
     /// The rows about the order `$1`. The provider knows no orders: its parameters are a `PaymentIntent`, and the times of its first and
     /// its last attempt.
-    pub const fn explain(self) -> &'static str {
-        match self {
-            Self::Orders => include_str!("../orders/explain.sql"),
-            Self::Inventory => include_str!("../inventory/explain.sql"),
-            Self::Payments => include_str!("../payments/explain.sql"),
-            Self::Provider => include_str!("../provider/explain.sql"),
-        }
+    pub fn explain(self) -> &'static str {
+        services::named(self.name())
+            .map_or(include_str!("../provider/explain.sql"), |service| service.explain)
     }
 }

@@ -10,9 +10,9 @@ mod settlement;
 
 pub use books::BooksAgree;
 pub use contents::{Contents, contents};
-pub use delivery::{Delivery, READERS, TopicMessage};
+pub use delivery::{Delivery, TopicMessage, readers};
 pub use facts::{AmountOwed, Charge, Entered, Order, Payment, Reservation, Row};
-pub use questions::{ALL, Database, Question, as_commands, of_service};
+pub use questions::{Database, Question, all, as_commands, of_service};
 pub use settlement::{Settlement, Sum};
 
 #[cfg(test)]

@@ -5,112 +5,99 @@ use diesel::pg::Pg;
 use diesel::sql_types::Text;
 use diesel_async::{AsyncConnectionCore, RunQueryDsl};
 
-/// A database.
+/// The database of a service, or of the stand-in for the processor. It has the name of its program's part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Database {
-    /// Orders.
-    Orders,
-    /// Items and stock.
-    Inventory,
-    /// Money in our books.
-    Payments,
-    /// Money in the processor's own books.
-    Provider,
-}
+pub struct Database(&'static str);
 
 impl Database {
-    /// All databases.
-    pub const ALL: [Self; 4] = [Self::Orders, Self::Inventory, Self::Payments, Self::Provider];
-    /// The databases of services, with an outbox and an inbox.
-    pub const SERVICES: [Self; 3] = [Self::Orders, Self::Inventory, Self::Payments];
+    /// Orders.
+    pub const ORDERS: Self = Self("orders");
+    /// Items and stock.
+    pub const INVENTORY: Self = Self("inventory");
+    /// Money in our books.
+    pub const PAYMENTS: Self = Self("payments");
+    /// Money in the processor's own books.
+    pub const PROVIDER: Self = Self("provider");
 
-    /// The name of the database and of its part.
+    /// The databases of services, with an outbox and an inbox.
+    pub fn services() -> impl Iterator<Item = Self> + Clone {
+        services::ALL.iter().map(|service| Self(service.name))
+    }
+
+    /// All databases.
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
+        Self::services().chain([Self::PROVIDER])
+    }
+
+    /// Its name.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Orders => "orders",
-            Self::Inventory => "inventory",
-            Self::Payments => "payments",
-            Self::Provider => "provider",
-        }
+        self.0
     }
 }
 
 /// A question to a database.
+#[derive(Clone, Copy)]
 pub struct Question {
-    /// Its file, below `audits/`.
+    /// Its file.
     pub file: &'static str,
-    /// The databases that get the question.
-    pub of: &'static [Database],
+    /// The database that gets the question; none if each service's does.
+    pub of: Option<Database>,
     query: &'static str,
 }
 
 macro_rules! questions {
-    ($($of:expr => [$($file:literal),* $(,)?]),* $(,)?) => {
-        &[$($(Question { file: $file, of: $of, query: include_str!(concat!("../", $file)) }),*),*]
+    ($of:expr, $($file:literal),* $(,)?) => {
+        [$(Question { file: concat!("audits/", $file), of: $of, query: include_str!(concat!("../", $file)) }),*]
     };
 }
 
-/// All questions.
-pub const ALL: &[Question] = questions! {
-    &Database::SERVICES => [
-        "reliability/a_key_is_used_once.sql",
-        "reliability/a_response_is_kept.sql",
-        "reliability/a_stored_response_agrees_with_its_operation.sql",
-        "reliability/a_command_has_one_fact.sql",
-        "reliability/a_history_has_no_gap.sql",
-        "reliability/an_event_is_announced_once.sql",
-        "reliability/what_was_committed_is_published.sql",
-        "reliability/a_message_is_applied_once.sql",
-        "reliability/nothing_waits_in_the_inbox.sql",
-    ],
-    &[Database::Orders] => [
-        "orders/an_order_was_placed_once.sql",
-        "orders/an_order_ends_in_time.sql",
-        "orders/an_order_announces_its_states.sql",
-        "orders/an_order_has_its_timeline.sql",
-    ],
-    &[Database::Inventory] => [
-        "inventory/stock_is_conserved.sql",
-        "inventory/a_reservation_ships_what_it_held.sql",
-        "inventory/a_price_change_has_one_fact.sql",
-        "inventory/tenants_stay_apart.sql",
-    ],
-    &[Database::Payments] => [
-        "payments/refunds_stay_within_the_capture.sql",
-        "payments/a_cancelled_order_keeps_no_money.sql",
-        "payments/a_call_belongs_to_one_command.sql",
-        "payments/money_is_settled.sql",
-        "payments/a_command_ends_as_its_money_did.sql",
-        "payments/a_resolved_review_has_its_fact.sql",
-        "payments/the_ledger_sums_to_zero.sql",
-        "payments/the_ledger_says_what_happened.sql",
-        "payments/balances_are_the_sums_of_the_ledger.sql",
-        "payments/clearing_is_empty_for_a_settled_order.sql",
-    ],
-    &[Database::Provider] => [
-        "provider/a_payment_is_charged_once.sql",
-        "provider/refunds_stay_within_the_charge.sql",
-        "provider/the_balance_holds_every_movement.sql",
-        "provider/every_change_has_its_event.sql",
-    ],
-};
+/// The questions about the tables that every service has.
+const OF_EVERY_SERVICE: [Question; 9] = questions!(
+    None,
+    "reliability/a_key_is_used_once.sql",
+    "reliability/a_response_is_kept.sql",
+    "reliability/a_stored_response_agrees_with_its_operation.sql",
+    "reliability/a_command_has_one_fact.sql",
+    "reliability/a_history_has_no_gap.sql",
+    "reliability/an_event_is_announced_once.sql",
+    "reliability/what_was_committed_is_published.sql",
+    "reliability/a_message_is_applied_once.sql",
+    "reliability/nothing_waits_in_the_inbox.sql",
+);
 
-/// The folder of the questions about the tables that every service has.
-const OF_EVERY_SERVICE: &str = "reliability/";
+const OF_THE_PROVIDER: [Question; 4] = questions!(
+    Some(Database::PROVIDER),
+    "provider/a_payment_is_charged_once.sql",
+    "provider/refunds_stay_within_the_charge.sql",
+    "provider/the_balance_holds_every_movement.sql",
+    "provider/every_change_has_its_event.sql",
+);
+
+/// All questions.
+pub fn all() -> impl Iterator<Item = Question> {
+    let own = services::ALL.iter().flat_map(|service| {
+        let of = Some(Database(service.name));
+        service.audits.iter().map(move |&(file, query)| Question { file, of, query })
+    });
+    OF_EVERY_SERVICE.into_iter().chain(own).chain(OF_THE_PROVIDER)
+}
 
 /// The questions about the database of a service: those about the tables that every service has, and its own.
-pub fn of_service(name: &str) -> impl Iterator<Item = &'static Question> {
-    ALL.iter().filter(move |question| {
-        question.file.starts_with(OF_EVERY_SERVICE) || question.of.iter().any(|of| of.name() == name)
-    })
+pub fn of_service(name: &str) -> impl Iterator<Item = Question> {
+    all().filter(move |question| question.of.is_none_or(|of| of.name() == name))
 }
 
 impl Question {
+    /// Returns whether this database gets the question.
+    pub fn is_asked_of(self, database: Database) -> bool {
+        self.of.map_or(database != Database::PROVIDER, |of| database == of)
+    }
+
     /// The violations, in sentences; empty if the promise holds.
     ///
     /// # Errors
     /// The query fails.
-    pub async fn ask<C>(&self, connection: &mut C) -> diesel::QueryResult<Vec<String>>
+    pub async fn ask<C>(self, connection: &mut C) -> diesel::QueryResult<Vec<String>>
     where
         C: AsyncConnectionCore<Backend = Pg>,
     {
@@ -125,34 +112,34 @@ impl Question {
     }
 
     /// The name of the file without folder and suffix, such as `an_order_ends_in_time`.
-    pub fn invariant(&self) -> &'static str {
+    pub fn invariant(self) -> &'static str {
         let name = self.file.rsplit('/').next().unwrap_or(self.file);
         name.strip_suffix(".sql").unwrap_or(name)
     }
 
     /// The promise that the question asks about: the first line of its file, such as `Promise 5: stock is conserved and never
     /// negative.`
-    pub fn promise(&self) -> &'static str {
+    pub fn promise(self) -> &'static str {
         self.query.lines().next().unwrap_or_default().trim_start_matches("-- ")
     }
 
     /// The SQL text.
-    pub const fn query(&self) -> &'static str {
+    pub const fn query(self) -> &'static str {
         self.query
     }
 
     /// The command that asks the question.
-    pub fn command(&self, database: Database) -> String {
-        format!("./dev psql {} <audits/{}", database.name(), self.file)
+    pub fn command(self, database: Database) -> String {
+        format!("./dev psql {} <{}", database.name(), self.file)
     }
 }
 
 /// All questions as text, each behind its commands.
 pub fn as_commands() -> String {
     let mut text = String::new();
-    for question in ALL {
-        for database in question.of {
-            text.extend(["# ", &question.command(*database), "\n"]);
+    for question in all() {
+        for database in Database::all().filter(|it| question.is_asked_of(*it)) {
+            text.extend(["# ", &question.command(database), "\n"]);
         }
         text.push_str(question.query);
         text.push('\n');

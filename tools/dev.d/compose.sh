@@ -2,7 +2,8 @@
 # The demo with docker compose. The demo itself runs on this machine, because it kills containers.
 
 # The published parts, and their ports within the containers.
-COMPOSE_PORTS=(orders:8081 payments:8082 inventory:8083 provider:8084 postgres:5432 kafka:9094)
+COMPOSE_PORTS=(provider:8084 postgres:5432 kafka:9094)
+for service in "${SERVICES[@]}"; do COMPOSE_PORTS+=("$service:$((8080 + $(port_offset "$service")))"); done
 
 demo_with_compose() { # arguments of the demo...
   local status=0

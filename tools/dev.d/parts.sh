@@ -8,8 +8,12 @@
 #
 # `prometheus` runs only if it is named.
 
-# The services, in the order of starting. The port of a new one is in port_offset.
-SERVICES=(inventory payments orders)
+# The services: each folder with a service.toml.
+SERVICES=()
+for service in "$ROOT"/services/*/service.toml; do
+  service=${service%/service.toml}
+  SERVICES+=("${service##*/}")
+done
 
 # All names, in the order of starting: a part comes after the parts that it needs. A relay comes before its service.
 # Because parts stop in reverse order, the relay then publishes the last events of the service.
@@ -64,13 +68,16 @@ port_of() { # name
 
 port_offset() { # service|provider|server
   case $1 in
-    orders) echo 1 ;;
-    payments) echo 2 ;;
-    inventory) echo 3 ;;
     provider) echo 4 ;;
     postgres) echo 31 ;;
     kafka) echo 41 ;;
     prometheus) echo 81 ;;
-    *) return 1 ;;
+    *) described "$1" port ;;
   esac
+}
+
+# A number in the description of a service. Fails if there is no such service.
+described() { # service key
+  [[ -e $ROOT/services/$1/service.toml && $(<"$ROOT/services/$1/service.toml") =~ $'\n'"$2 = "([0-9]+) ]] || return
+  echo "${BASH_REMATCH[1]}"
 }

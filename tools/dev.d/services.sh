@@ -62,18 +62,19 @@ refuse_edited_migrations() {
   (cd "$ROOT" && cksum migrations/*/*/up.sql) >"$known"
 }
 
+# The sections of settings that only this program has.
 sections_of() { # name
-  case $1 in
-    orders) echo SAGA ;;
-    payments) echo PAYMENTS PROCESSOR WORKER LEDGER RECONCILE ;;
-    provider) echo WEBHOOK BANK KEYS ;;
-  esac
+  if [[ $1 == provider ]]; then
+    echo WEBHOOK BANK KEYS
+  else
+    sed -n '/^\[http\]/d; s/^\[\(.*\)\]$/\1/p' "$ROOT/services/$1/config.toml" | tr '[:lower:]' '[:upper:]'
+  fi
 }
 
 # The caller's settings of other programs. A program refuses settings that it does not know, so these are removed.
 foreign_settings() { # name
   local other section
-  for other in orders payments provider; do
+  for other in "${DATABASES[@]}"; do
     [[ $other != "$1" ]] || continue
     for section in $(sections_of "$other"); do
       compgen -e "IDEM_${section}__" || true

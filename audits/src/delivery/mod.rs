@@ -12,13 +12,13 @@ use crate::Database;
 use crate::facts::Row;
 
 /// Each consumer, and a stream that it reads.
-pub const READERS: &[(Database, Stream)] = &[
-    // The saga.
-    (Database::Orders, streams::INVENTORY),
-    (Database::Orders, streams::PAYMENTS),
-    (Database::Inventory, streams::ORDERS),
-    (Database::Payments, streams::ORDERS),
-];
+pub fn readers() -> impl Iterator<Item = (Database, Stream)> {
+    let streams =
+        |names: &'static [&str]| streams::ALL.into_iter().filter(|stream| names.contains(&stream.name()));
+    Database::services()
+        .zip(&services::ALL)
+        .flat_map(move |(of, service)| streams(service.reads).map(move |it| (of, it)))
+}
 
 /// A message with its envelope.
 #[derive(Debug, Clone)]
@@ -84,9 +84,8 @@ impl Delivery {
 
     /// Returns the number of messages that consumers have entered, counted for each consumer.
     pub fn entered(&self) -> usize {
-        READERS
-            .iter()
-            .map(|(reader, stream)| self.ids_of(*stream).intersection(&self.entered_by(*reader)).count())
+        readers()
+            .map(|(reader, stream)| self.ids_of(stream).intersection(&self.entered_by(reader)).count())
             .sum()
     }
 
@@ -142,9 +141,9 @@ impl Delivery {
     /// Messages that a consumer of their stream has not entered.
     pub fn unconsumed(&self) -> Vec<String> {
         let mut found = Vec::new();
-        for (reader, stream) in READERS {
-            let entered = self.entered_by(*reader);
-            let missing = self.ids_of(*stream).into_iter().filter(|id| !entered.contains(id));
+        for (reader, stream) in readers() {
+            let entered = self.entered_by(reader);
+            let missing = self.ids_of(stream).into_iter().filter(|id| !entered.contains(id));
             found.extend(
                 missing.map(|id| format!("{} has not entered {id} of {}", reader.name(), stream.topic())),
             );

@@ -44,8 +44,8 @@ fn message(sequence: i64, offset: i64) -> TopicMessage {
     }
 }
 
-fn readers() -> impl Iterator<Item = Database> {
-    READERS.iter().filter(|(_, stream)| *stream == streams::ORDERS).map(|(reader, _)| *reader)
+fn readers_of_orders() -> impl Iterator<Item = Database> {
+    readers().filter(|(_, stream)| *stream == streams::ORDERS).map(|(reader, _)| reader)
 }
 
 /// Two events, published, one of them twice, and entered by each reader.
@@ -53,7 +53,7 @@ fn delivered() -> Delivery {
     Delivery {
         rows: vec![row(1), row(2)],
         published: vec![message(1, 0), message(2, 1), message(1, 2)],
-        entered: readers().map(|reader| (reader, vec![id(1), id(2)])).collect(),
+        entered: readers_of_orders().map(|reader| (reader, vec![id(1), id(2)])).collect(),
     }
 }
 
@@ -94,6 +94,6 @@ fn first_occurrences_out_of_order_are_a_violation() {
 #[test]
 fn a_message_without_an_inbox_entry_is_a_violation() {
     let mut delivery = delivered();
-    delivery.entered.insert(Database::Payments, vec![id(2)]);
+    delivery.entered.insert(Database::PAYMENTS, vec![id(2)]);
     assert_eq!(delivery.unconsumed().len(), 1);
 }

@@ -46,5 +46,5 @@ const DAMAGES: &[Damage] = &[
 
 #[tokio::test]
 async fn every_audit_of_inventory_finds_its_damage() {
-    sees("inventory", MIGRATIONS, &[SOUND], DAMAGES).await;
+    sees("services/inventory/audits", MIGRATIONS, &[SOUND], DAMAGES).await;
 }

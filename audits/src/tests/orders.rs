@@ -73,5 +73,5 @@ const DAMAGES: &[Damage] = &[
 
 #[tokio::test]
 async fn every_audit_of_orders_finds_its_damage() {
-    sees("orders", MIGRATIONS, &SOUND, DAMAGES).await;
+    sees("services/orders/audits", MIGRATIONS, &SOUND, DAMAGES).await;
 }

@@ -184,5 +184,5 @@ const DAMAGES: &[Damage] = &[
 #[tokio::test]
 async fn every_audit_of_payments_finds_its_damage() {
     let damages: Vec<Damage> = [DAMAGES, DAMAGES_OF_THE_LEDGER, DAMAGES_OF_COMMANDS].concat();
-    sees("payments", MIGRATIONS, &[SOUND, LEDGER, COMMANDS], &damages).await;
+    sees("services/payments/audits", MIGRATIONS, &[SOUND, LEDGER, COMMANDS], &damages).await;
 }

@@ -81,5 +81,5 @@ const DAMAGES: &[Damage] = &[
 
 #[tokio::test]
 async fn every_audit_of_the_provider_finds_its_damage() {
-    sees("provider", MIGRATIONS, &[SOUND], DAMAGES).await;
+    sees("audits/provider", MIGRATIONS, &[SOUND], DAMAGES).await;
 }

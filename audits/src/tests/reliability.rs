@@ -131,5 +131,5 @@ const DAMAGES: &[Damage] = &[
 #[tokio::test]
 async fn every_audit_of_the_reliability_tables_finds_its_damage() {
     let [base, published] = orders::SOUND;
-    sees("reliability", MIGRATIONS, &[base, PHASED, ERASED, HELD, published], DAMAGES).await;
+    sees("audits/reliability", MIGRATIONS, &[base, PHASED, ERASED, HELD, published], DAMAGES).await;
 }

@@ -4,7 +4,7 @@ use diesel_async::SimpleAsyncConnection;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use testkit::TestDatabase;
 
-use super::{ALL, ID, inventory, orders, violations};
+use super::{ID, all, inventory, orders, violations};
 
 const ORDERS: EmbeddedMigrations = embed_migrations!("../migrations/orders");
 const INVENTORY: EmbeddedMigrations = embed_migrations!("../migrations/inventory");
@@ -32,7 +32,7 @@ async fn finds<const N: usize>(
     for part in std::iter::once(&ID).chain(sound).chain(&[DAYS]) {
         owner.batch_execute(part).await.unwrap();
     }
-    let question = ALL.iter().find(|question| question.file == file).unwrap();
+    let question = all().find(|question| question.file == file).unwrap();
     let mut found = [false; N];
     for (case, found) in cases.into_iter().zip(&mut found) {
         owner.batch_execute("BEGIN").await.unwrap();
@@ -65,7 +65,8 @@ async fn a_dropped_day_is_no_gap_and_a_missing_event_of_a_kept_day_is_one() {
         ],
         &[FIRST_DAY, "UPDATE outbox_event SET sequence = 2"],
     ];
-    let found = finds(ORDERS, &[orders::SOUND[0]], "reliability/a_history_has_no_gap.sql", cases).await;
+    let found =
+        finds(ORDERS, &[orders::SOUND[0]], "audits/reliability/a_history_has_no_gap.sql", cases).await;
     assert_eq!(found, [false, false, false, false, false, true, true, true]);
 }
 
@@ -81,7 +82,8 @@ async fn an_order_with_dropped_events_is_judged_by_the_rest() {
         &["DELETE FROM outbox_event"],
     ];
     let sound = [orders::SOUND[0], PLACED];
-    let found = finds(ORDERS, &sound, "orders/an_order_announces_its_states.sql", cases).await;
+    let found =
+        finds(ORDERS, &sound, "services/orders/audits/an_order_announces_its_states.sql", cases).await;
     assert_eq!(found, [false, false, true, true, true, true]);
 }
 
@@ -109,6 +111,7 @@ async fn a_price_change_whose_event_was_dropped_is_no_violation() {
         ],
     ];
     let sound = [inventory::SOUND, TWICE];
-    let found = finds(INVENTORY, &sound, "inventory/a_price_change_has_one_fact.sql", cases).await;
+    let found =
+        finds(INVENTORY, &sound, "services/inventory/audits/a_price_change_has_one_fact.sql", cases).await;
     assert_eq!(found, [false, false, false, true, true, true]);
 }

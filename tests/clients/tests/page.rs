@@ -31,5 +31,5 @@ async fn the_page_places_an_order_shows_its_replay_and_asks_no_other_host() {
     let held: Vec<&str> = stdout.lines().filter_map(|line| line.strip_prefix("holds: ")).collect();
     assert_eq!(held, ["token", "order", "replay", "another order", "no other host"]);
     stack.at_rest().await;
-    stack.counts(Part::Orders, "SELECT count(*) FROM orders", 2).await;
+    stack.counts(Part::ORDERS, "SELECT count(*) FROM orders", 2).await;
 }

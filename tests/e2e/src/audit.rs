@@ -33,7 +33,7 @@ impl Stack {
             found.push(format!("the sums do not agree: {sum:?}"));
         }
         for (what, sql) in UNSETTLED {
-            let number = self.count(Part::Payments, sql).await;
+            let number = self.count(Part::PAYMENTS, sql).await;
             found.extend((number > 0).then(|| format!("{number} {what}")));
         }
         let delivery = books.delivery(&self.kafka(), responses.tenant()).await.unwrap();

@@ -11,9 +11,6 @@ use crate::Stack;
 /// The item that [`Customer::stocked`] puts on sale.
 pub const TEA: &str = "TEA";
 
-const SCOPES: &str = "orders:read orders:write inventory:read inventory:write payments:read payments:write \
-                      payments:refund";
-
 /// A client with all scopes. Its requests go to the first instance of each service.
 pub struct Customer {
     tenant: String,
@@ -25,7 +22,7 @@ impl Customer {
     /// A customer of this stack, with a new tenant.
     pub fn of(stack: &Stack) -> Self {
         let tenant = format!("t-{}", Uuid::new_v4().simple());
-        let token = identity::token(&tenant, "e2e", SCOPES);
+        let token = identity::token(&tenant, "e2e", &services::scopes());
         let endpoints = Part::PROGRAMS.map(|part| {
             let instance = part.instance(1);
             Endpoint { instance, address: stack.address(&instance.to_string()) }

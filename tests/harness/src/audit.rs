@@ -34,14 +34,14 @@ impl Books {
 
     /// Asks the questions to one database at a time. The databases answer beside each other, and each has one session.
     pub async fn ask_each(&self) -> Vec<Asked> {
-        let each = Database::ALL.map(|database| self.ask_database(database));
+        let each = Database::all().map(|database| self.ask_database(database));
         join_all(each).await.into_iter().flatten().collect()
     }
 
     async fn ask_database(&self, database: Database) -> Vec<Asked> {
         let mut session = self.session(database.into()).await.map_err(|error| error.to_string());
         let mut asked = Vec::new();
-        for question in audits::ALL.iter().filter(|question| question.of.contains(&database)) {
+        for question in audits::all().filter(|question| question.is_asked_of(database)) {
             let violations = match &mut session {
                 Ok(session) => session.ask(question).await.map_err(|error| error.to_string()),
                 Err(reason) => Err(reason.clone()),
@@ -58,17 +58,22 @@ impl Books {
         let settlement = self.settlement().await.map(|settlement| settlement.violations());
         let agree = self.books_agree().await.map(|agree| agree.violations());
         let joined =
-            |question, databases: &[Database], command: &str, violations: Result<Vec<String>>| Asked {
+            |question, databases: Vec<Database>, command: &str, violations: Result<Vec<String>>| Asked {
                 question,
-                databases: databases.to_vec(),
+                databases,
                 command: command.to_owned(),
                 violations: violations.map_err(|error| error.to_string()),
             };
         vec![
-            joined("orders, stock and money agree", &Database::ALL, "./dev explain ORDER", settlement),
+            joined(
+                "orders, stock and money agree",
+                Database::all().collect(),
+                "./dev explain ORDER",
+                settlement,
+            ),
             joined(
                 "our ledger and the processor's balance agree",
-                &[Database::Payments, Database::Provider],
+                vec![Database::PAYMENTS, Database::PROVIDER],
                 "./dev run payments audit",
                 agree,
             ),

@@ -77,7 +77,7 @@ impl Session {
     }
 
     /// The violations that a question finds.
-    pub async fn ask(&mut self, question: &Question) -> Result<Vec<String>> {
+    pub async fn ask(&mut self, question: Question) -> Result<Vec<String>> {
         question.ask(&mut self.connection).await.map_err(|error| unreadable(self.part, &error))
     }
 }
@@ -132,36 +132,36 @@ impl Books {
     }
 
     /// The violations that a question finds.
-    pub async fn ask(&self, database: Database, question: &Question) -> Result<Vec<String>> {
+    pub async fn ask(&self, database: Database, question: Question) -> Result<Vec<String>> {
         self.session(database.into()).await?.ask(question).await
     }
 
     /// Every order.
     pub async fn orders(&self) -> Result<Vec<Order>> {
-        self.load(Part::Orders, sql_query(Order::QUERY)).await
+        self.load(Part::ORDERS, sql_query(Order::QUERY)).await
     }
 
     /// Every payment, as payments knows it.
     pub async fn payments(&self) -> Result<Vec<Payment>> {
-        self.load(Part::Payments, sql_query(Payment::QUERY)).await
+        self.load(Part::PAYMENTS, sql_query(Payment::QUERY)).await
     }
 
     /// Every charge in the processor's books, declined ones included.
     pub async fn charges(&self) -> Result<Vec<Charge>> {
-        self.load(Part::Provider, sql_query(Charge::QUERY)).await
+        self.load(Part::PROVIDER, sql_query(Charge::QUERY)).await
     }
 
     /// All orders with their stock and their money.
     pub async fn settlement(&self) -> Result<Settlement> {
         let reservations: Vec<Reservation> =
-            self.load(Part::Inventory, sql_query(Reservation::QUERY)).await?;
+            self.load(Part::INVENTORY, sql_query(Reservation::QUERY)).await?;
         Ok(Settlement::of(self.orders().await?, reservations, self.payments().await?, self.charges().await?))
     }
 
     /// Returns the amount owed and the fees of each payment: by our ledger, and by the processor's balance.
     pub async fn amounts_owed(&self) -> Result<[Vec<AmountOwed>; 2]> {
-        let ledger = self.load(Part::Payments, sql_query(AmountOwed::LEDGER)).await?;
-        Ok([ledger, self.load(Part::Provider, sql_query(AmountOwed::BALANCE)).await?])
+        let ledger = self.load(Part::PAYMENTS, sql_query(AmountOwed::LEDGER)).await?;
+        Ok([ledger, self.load(Part::PROVIDER, sql_query(AmountOwed::BALANCE)).await?])
     }
 
     /// Returns whether our ledger and the processor's balance say the same.
@@ -173,7 +173,7 @@ impl Books {
     /// Returns the events that a tenant's services have committed, published and consumed.
     pub async fn delivery(&self, kafka: &Kafka, tenant: &str) -> Result<Delivery> {
         let (mut rows, mut entered) = (Vec::new(), BTreeMap::new());
-        for database in Database::SERVICES {
+        for database in Database::services() {
             let outbox = sql_query(audits::Row::QUERY).bind::<Text, _>(tenant.to_owned());
             rows.extend(self.load::<audits::Row, _>(database.into(), outbox).await?);
             let inbox: Vec<Entered> = self.load(database.into(), sql_query(Entered::QUERY)).await?;
@@ -207,7 +207,7 @@ impl Books {
 
     /// Returns how many calls to the processor are not finished.
     pub async fn calls_due(&self) -> Result<i64> {
-        self.count(Part::Payments, "SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await
+        self.count(Part::PAYMENTS, "SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await
     }
 
     /// Returns how many decisions of banks and webhooks to these URLs the processor has still to make.
@@ -216,7 +216,7 @@ impl Books {
             "SELECT (SELECT count(*) FROM bank_decision)
                   + (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL AND url = ANY ($1)) AS count",
         );
-        let count: Count = self.one(Part::Provider, query.bind::<Array<Text>, _>(urls)).await?;
+        let count: Count = self.one(Part::PROVIDER, query.bind::<Array<Text>, _>(urls)).await?;
         Ok(count.count)
     }
 
@@ -235,7 +235,7 @@ impl Books {
                     (SELECT count(*) FROM refund WHERE payment_intent IN (SELECT id FROM own)) AS refunds",
         );
         let references: Vec<String> = payments.iter().map(Uuid::to_string).collect();
-        let made: Made = self.one(Part::Provider, query.bind::<Array<Text>, _>(references)).await?;
+        let made: Made = self.one(Part::PROVIDER, query.bind::<Array<Text>, _>(references)).await?;
         let count = |number: i64| usize::try_from(number).unwrap_or_default();
         Ok((count(made.charges), count(made.refunds)))
     }

@@ -180,7 +180,7 @@ impl Client {
 
     /// Sends once. The processor gets a secret key of its own kind instead of the token, because it is another system.
     pub async fn send(&self, to: &Endpoint, request: &Request) -> reqwest::Result<Response> {
-        let token = if request.part == Part::Provider { "sk_test_harness" } else { &self.token };
+        let token = if request.part == Part::PROVIDER { "sk_test_harness" } else { &self.token };
         let url = format!("http://{}{}", to.address, request.path);
         let mut sent = self.http.request(request.method.clone(), url).bearer_auth(token);
         if let Some(body) = &request.body {
@@ -219,7 +219,7 @@ mod tests {
         let shortest = Duration::from_millis(100);
         let pause = |status, retry_after: Option<&str>, body: &str| {
             let headers = retry_after.into_iter().map(|value| (RETRY_AFTER, value.parse().unwrap()));
-            let instance = Part::Orders.instance(1);
+            let instance = Part::ORDERS.instance(1);
             let (headers, body) = (headers.collect(), body.as_bytes().to_vec());
             let (request, took) = (String::new(), Duration::ZERO);
             Response { request, instance, status, headers, body, took }.pause_before_retry(shortest)

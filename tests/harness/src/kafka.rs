@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use audits::{Database, READERS, TopicMessage};
+use audits::{Database, TopicMessage, readers};
 use contracts::streams;
 use envelope::{Stream, Topics};
 use futures_util::future::{try_join, try_join_all};
@@ -56,7 +56,7 @@ impl Kafka {
 
     /// The position of every consumer. Without a committed offset, a consumer begins at 0.
     pub async fn positions(&self) -> Result<Positions> {
-        let looks = READERS.iter().map(async |&(reader, stream)| {
+        let looks = readers().map(async |(reader, stream)| {
             let (group, topic) = (self.topics.group(reader.name()), self.topics.events(stream));
             let committed = admin::committed_offsets(&self.brokers, &group, &topic);
             let (committed, ends) = try_join(committed, admin::end_offsets(&self.brokers, &topic)).await?;
@@ -76,7 +76,7 @@ impl Kafka {
 
     /// Sets every consumer group back to offset 0. The consumers must not run.
     pub async fn rewind(&self) -> Result<()> {
-        for &(reader, stream) in READERS {
+        for (reader, stream) in readers() {
             let (group, topic) = (self.topics.group(reader.name()), self.topics.events(stream));
             admin::rewind_group(&self.brokers, &group, &[&topic]).await?;
         }

@@ -4,55 +4,58 @@ use std::fmt;
 
 use audits::Database;
 
+/// The number of services.
+const NUMBER: usize = services::ALL.len();
+
 /// A server, or a program with a database of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// The broker.
-    Kafka,
-    /// The stand-in for the processor.
-    Provider,
-    /// The service of the stock.
-    Inventory,
-    /// The service of the money.
-    Payments,
-    /// The service of the orders.
-    Orders,
-}
+pub struct Part(&'static str);
 
 impl Part {
+    /// The broker.
+    pub const KAFKA: Self = Self("kafka");
+    /// The stand-in for the processor.
+    pub const PROVIDER: Self = Self("provider");
+    /// The service of the stock.
+    pub const INVENTORY: Self = Self("inventory");
+    /// The service of the money.
+    pub const PAYMENTS: Self = Self("payments");
+    /// The service of the orders.
+    pub const ORDERS: Self = Self("orders");
+
     /// The parts with an outbox and an inbox.
-    pub const SERVICES: [Self; 3] = [Self::Orders, Self::Inventory, Self::Payments];
+    pub const SERVICES: [Self; NUMBER] = {
+        let (mut parts, mut at) = ([Self::KAFKA; NUMBER], 0);
+        while at < NUMBER {
+            parts[at] = Self(services::ALL[at].name);
+            at += 1;
+        }
+        parts
+    };
     /// The parts with HTTP and a database, in the order of starting: payments needs the address of the provider.
-    pub const PROGRAMS: [Self; 4] = [Self::Provider, Self::Inventory, Self::Payments, Self::Orders];
+    pub const PROGRAMS: [Self; NUMBER + 1] = {
+        let (mut parts, mut at) = ([Self::PROVIDER; NUMBER + 1], 0);
+        while at < NUMBER {
+            parts[at + 1] = Self::SERVICES[at];
+            at += 1;
+        }
+        parts
+    };
 
     /// The name of the part and of its database.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Kafka => "kafka",
-            Self::Provider => "provider",
-            Self::Inventory => "inventory",
-            Self::Payments => "payments",
-            Self::Orders => "orders",
-        }
+        self.0
     }
 
     /// The file name of its program.
-    pub const fn program(self) -> &'static str {
-        match self {
-            Self::Provider => "stripe-sim",
-            _ => self.name(),
-        }
+    pub fn program(self) -> &'static str {
+        if self == Self::PROVIDER { "stripe-sim" } else { self.name() }
     }
 
     /// The port of its first process, counted from `IDEM_PORT_BASE`: `./dev help` lists them.
-    const fn port_offset(self) -> u16 {
-        match self {
-            Self::Orders => 1,
-            Self::Payments => 2,
-            Self::Inventory => 3,
-            Self::Provider => 4,
-            Self::Kafka => 41,
-        }
+    fn port_offset(self) -> u16 {
+        let of_another = if self == Self::PROVIDER { 4 } else { 41 };
+        services::named(self.name()).map_or(of_another, |service| service.port)
     }
 
     /// A process that serves; the first has the number 1.
@@ -68,12 +71,7 @@ impl Part {
 
 impl From<Database> for Part {
     fn from(database: Database) -> Self {
-        match database {
-            Database::Orders => Self::Orders,
-            Database::Inventory => Self::Inventory,
-            Database::Payments => Self::Payments,
-            Database::Provider => Self::Provider,
-        }
+        Self(database.name())
     }
 }
 
@@ -112,7 +110,7 @@ impl Instance {
     pub fn all(instances: usize, separate_relays: bool) -> Vec<Self> {
         let numbers = |most: usize| 1..=most;
         let serving = Part::PROGRAMS.into_iter().flat_map(|part| {
-            numbers(if part == Part::Provider { 1 } else { instances })
+            numbers(if part == Part::PROVIDER { 1 } else { instances })
                 .map(move |number| part.instance(number))
         });
         let relays = Part::SERVICES.into_iter().filter(|_| separate_relays);
@@ -122,7 +120,7 @@ impl Instance {
     }
 
     /// Its port under `./dev`; that of a relay is its admin port. The second process has a port ten higher.
-    pub const fn port(self, base: u16) -> u16 {
+    pub fn port(self, base: u16) -> u16 {
         let relay = if let Role::Relay = self.role { 60 } else { 0 };
         let second = if self.number > 1 { 10 } else { 0 };
         base + self.part.port_offset() + relay + second
@@ -150,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_relay_has_a_port_of_its_own_sixty_higher_and_a_second_process_ten_higher() {
-        let processes = [1, 2].map(|number| Part::Payments.instance(number));
-        let relays = [1, 2].map(|number| Part::Payments.relay(number));
+        let processes = [1, 2].map(|number| Part::PAYMENTS.instance(number));
+        let relays = [1, 2].map(|number| Part::PAYMENTS.relay(number));
         assert_eq!(processes.map(|one| one.port(8080)), [8082, 8092]);
         assert_eq!(relays.map(|one| one.port(8080)), [8142, 8152]);
     }
@@ -159,8 +157,8 @@ mod tests {
     #[test]
     fn the_name_of_a_process_says_what_it_is() {
         let names = ["orders", "orders-2", "orders-relay", "orders-relay-2"];
-        let [one, two] = [1, 2].map(|number| Part::Orders.instance(number));
-        let expected = [one, two, Part::Orders.relay(1), Part::Orders.relay(2)];
+        let [one, two] = [1, 2].map(|number| Part::ORDERS.instance(number));
+        let expected = [one, two, Part::ORDERS.relay(1), Part::ORDERS.relay(2)];
         assert_eq!(names.map(Instance::named), expected.map(Some));
         assert_eq!(expected.map(|instance| instance.to_string()), names);
         let number = 4 * Part::SERVICES.len() + 1;

@@ -68,7 +68,7 @@ impl Demo<'_> {
         let query = sql_query("SELECT id FROM orders WHERE tenant_id = $1 AND reference = $2")
             .bind::<Text, _>(self.tenant.clone())
             .bind::<Text, _>(reference.to_owned());
-        let found: Vec<Id> = self.books.load(Part::Orders, query).await?;
+        let found: Vec<Id> = self.books.load(Part::ORDERS, query).await?;
         Ok(found.into_iter().map(|row| row.id).collect())
     }
 
@@ -76,7 +76,7 @@ impl Demo<'_> {
     pub(crate) async fn unconfirmed(&self, orders: &[Uuid]) -> Result<usize> {
         let query = sql_query("SELECT id FROM orders WHERE id = ANY ($1) AND state <> 'confirmed'");
         let query = query.bind::<Array<SqlUuid>, _>(orders.to_vec());
-        Ok(self.books.load::<Id, _>(Part::Orders, query).await?.len())
+        Ok(self.books.load::<Id, _>(Part::ORDERS, query).await?.len())
     }
 
     /// When the relay of a service last moved its cursor, as the database writes it.
@@ -88,12 +88,12 @@ impl Demo<'_> {
     /// Returns how many items of this run orders can price.
     pub(crate) async fn catalogue_size(&self) -> Result<i64> {
         let sql = "SELECT count(*) FROM catalogue_item WHERE tenant_id = $1";
-        self.books.count_of(Part::Orders, sql, &self.tenant).await
+        self.books.count_of(Part::ORDERS, sql, &self.tenant).await
     }
 
     /// The items of this run.
     pub(crate) async fn stock(&self) -> Result<Vec<Item>> {
-        self.books.load(Part::Inventory, fact!("stock").bind::<Text, _>(self.tenant.clone())).await
+        self.books.load(Part::INVENTORY, fact!("stock").bind::<Text, _>(self.tenant.clone())).await
     }
 
     /// The accepted requests of this run at one service.
@@ -113,26 +113,26 @@ impl Demo<'_> {
     pub(crate) async fn charge_call(&self, payment: Uuid) -> Result<ChargeCall> {
         let query =
             sql_query("SELECT attempt::bigint AS attempts, mode AS how FROM processor_call WHERE id = $1");
-        self.books.one(Part::Payments, query.bind::<SqlUuid, _>(payment)).await
+        self.books.one(Part::PAYMENTS, query.bind::<SqlUuid, _>(payment)).await
     }
 
     /// The kinds of the ledger's transactions about a payment.
     pub(crate) async fn postings(&self, payment: Uuid) -> Result<Vec<String>> {
         let query =
             sql_query("SELECT kind AS name FROM ledger_transaction WHERE payment_id = $1 ORDER BY kind");
-        let kinds: Vec<Name> = self.books.load(Part::Payments, query.bind::<SqlUuid, _>(payment)).await?;
+        let kinds: Vec<Name> = self.books.load(Part::PAYMENTS, query.bind::<SqlUuid, _>(payment)).await?;
         Ok(kinds.into_iter().map(|row| row.name).collect())
     }
 
     /// Returns how many webhook events with this id payments has stored.
     pub(crate) async fn stored_webhooks(&self, id: &str) -> Result<i64> {
-        self.books.count_of(Part::Payments, "SELECT count(*) FROM webhook_event WHERE id = $1", id).await
+        self.books.count_of(Part::PAYMENTS, "SELECT count(*) FROM webhook_event WHERE id = $1", id).await
     }
 
     /// Returns how many events payments has committed about a payment.
     pub(crate) async fn events_about(&self, payment: Uuid) -> Result<i64> {
         let sql = "SELECT count(*) FROM outbox_event WHERE aggregate_id = $1::uuid";
-        self.books.count_of(Part::Payments, sql, payment).await
+        self.books.count_of(Part::PAYMENTS, sql, payment).await
     }
 
     /// The payments of this run.

@@ -76,10 +76,11 @@ compile_diffs() { # names...
   say "these diffs apply and compile: $*"
 }
 
-# A service and the harness contain the document of each service, which a program can write only once it is compiled.
+# A service contains its document, which its program can write only once it is compiled.
 write_missing_documents() {
   local name
-  for name in $(cd "$HOW_TO_COPY/services" && echo *); do
+  for name in "$HOW_TO_COPY"/services/*/service.toml; do
+    name=$(basename "${name%/service.toml}")
     [[ -e $HOW_TO_COPY/openapi/$name.json ]] || echo '{}' >"$HOW_TO_COPY/openapi/$name.json"
   done
 }

@@ -85,7 +85,7 @@ make_project() { # folder name service documents; the last two may be empty
 add_skeleton() { # folder service, which may be empty
   [[ -n $2 ]] || return 0
   skeleton_of "$2" | git -C "$1" apply --whitespace=nowarn || return
-  # The harness compiles only with a document of each service.
+  # A service contains its document, which its program can write only once it is compiled.
   echo '{}' >"$1/openapi/$2.json"
 }
 

@@ -5,9 +5,6 @@ use clap::Args;
 use jsonwebtoken::{Algorithm, Header};
 use serde::Serialize;
 
-const ALL_SCOPES: &str =
-    "orders:read orders:write payments:read payments:write payments:refund inventory:read inventory:write";
-
 /// The claims of the token.
 #[derive(Args)]
 pub(crate) struct TokenRequest {
@@ -18,7 +15,7 @@ pub(crate) struct TokenRequest {
     #[arg(long, default_value = "dev", value_parser = name)]
     client: String,
     /// The scopes, separated by spaces
-    #[arg(long, default_value = ALL_SCOPES)]
+    #[arg(long, default_value_t = services::scopes())]
     scopes: String,
     /// Life in seconds; a negative number gives an expired token
     #[arg(long, default_value_t = 3600, allow_negative_numbers = true)]
@@ -107,7 +104,7 @@ mod tests {
         let claims = issue(&[]).unwrap();
         assert_eq!(claims["tenant"], "demo");
         assert_eq!(claims["sub"], "dev");
-        assert_eq!(claims["scope"], ALL_SCOPES);
+        assert_eq!(claims["scope"], services::scopes());
         assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 3600);
     }
 

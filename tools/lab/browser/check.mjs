@@ -145,7 +145,7 @@ try {
   await audited('violated');
   assert.match(await verdict.innerText(), /^✗ 1 of \d+ invariants is violated$/);
   const violated = page.locator('#invariants tr').first();
-  await shows(violated, './dev psql inventory <audits/inventory/stock_is_conserved.sql');
+  await shows(violated, './dev psql inventory <services/inventory/audits/stock_is_conserved.sql');
   assert.match(await violated.innerText(), /stock is conserved/);
 } finally {
   plant(-1);

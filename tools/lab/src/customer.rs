@@ -44,7 +44,7 @@ async fn try_prepare(lab: &Lab, delivery: &Request) -> Result<()> {
     }
     lab.api.send(delivery).await?.read::<Value>(201)?;
     until("orders knows the item", CATALOGUE_LIMIT, "./dev logs orders", async || {
-        let known = lab.api.get(Part::Orders, format!("/v1/catalogue/{ITEM}")).await?.status == 200;
+        let known = lab.api.get(Part::ORDERS, format!("/v1/catalogue/{ITEM}")).await?.status == 200;
         Ok(if known { Ok(()) } else { Err("it is not in the catalogue".to_owned()) })
     })
     .await

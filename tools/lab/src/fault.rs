@@ -138,7 +138,7 @@ pub(crate) fn states(
 
 /// Lets inventory read every message again from the first one. The consumer must not run meanwhile.
 pub(crate) async fn rewind(lab: &Lab) -> Result<()> {
-    let inventory = Part::Inventory.name();
+    let inventory = Part::INVENTORY.name();
     lab.dev.run(&["down", inventory]).await?;
     let rewind =
         ["run", inventory, "inbox", "rewind", "--to-beginning", "--by", "lab", "--reason", "a button"];

@@ -72,7 +72,7 @@ async fn ask_topics(books: &Books, kafka: Option<&Kafka>, tenant: &str) -> Vec<A
     };
     let question = |question, find: fn(&audits::Delivery) -> Vec<String>| Asked {
         question,
-        databases: Database::SERVICES.to_vec(),
+        databases: Database::services().collect(),
         command: "./dev topics".to_owned(),
         violations: read.as_ref().map(find).map_err(Clone::clone),
     };
@@ -110,7 +110,7 @@ impl Report {
     fn of(asked: &[Asked]) -> Self {
         let row = |it: &Asked| Row {
             question: it.question,
-            promise: audits::ALL.iter().find(|one| one.file == it.question).map(audits::Question::promise),
+            promise: audits::all().find(|one| one.file == it.question).map(audits::Question::promise),
             databases: it.databases.iter().map(|database| database.name()).collect(),
             violations: it.violations.iter().flatten().map(|text| printable(text)).collect(),
             error: it.violations.as_ref().err().map(|text| printable(text)),

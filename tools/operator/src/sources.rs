@@ -1,26 +1,18 @@
 //! Where an installation is: the URLs of its databases, and its brokers. Each may be missing.
 
+use std::collections::BTreeMap;
+
 use audits::Database;
-use clap::Args;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use envelope::Topics;
-use harness::{Books, Kafka, Part};
+use harness::{Books, Kafka};
 use messaging::Brokers;
 
 /// The databases and brokers to read.
 #[derive(Debug, Clone, Args)]
 pub struct Sources {
-    /// URL of the database of orders
-    #[arg(long, value_name = "URL", env = "IDEM_ORDERS_URL", hide_env_values = true)]
-    orders: Option<String>,
-    /// URL of the database of inventory
-    #[arg(long, value_name = "URL", env = "IDEM_INVENTORY_URL", hide_env_values = true)]
-    inventory: Option<String>,
-    /// URL of the database of payments
-    #[arg(long, value_name = "URL", env = "IDEM_PAYMENTS_URL", hide_env_values = true)]
-    payments: Option<String>,
-    /// URL of the processor's own database, which only the stand-in has
-    #[arg(long, value_name = "URL", env = "IDEM_PROVIDER_URL", hide_env_values = true)]
-    provider: Option<String>,
+    #[command(flatten)]
+    urls: Urls,
     /// The brokers, host:port, separated by commas; properties of the client are `IDEM_KAFKA__PROPERTIES__…`
     #[arg(long, env = "IDEM_KAFKA_BROKERS", value_parser = Brokers::from_environment)]
     brokers: Option<Brokers>,
@@ -32,18 +24,7 @@ pub struct Sources {
 impl Sources {
     /// The databases, in read-only sessions.
     pub fn books(&self) -> Books {
-        Books::new(|part| {
-            Database::ALL.into_iter().find(|it| Part::from(*it) == part).and_then(|it| self.url(it).cloned())
-        })
-    }
-
-    fn url(&self, database: Database) -> Option<&String> {
-        match database {
-            Database::Orders => self.orders.as_ref(),
-            Database::Inventory => self.inventory.as_ref(),
-            Database::Payments => self.payments.as_ref(),
-            Database::Provider => self.provider.as_ref(),
-        }
+        Books::new(|part| self.urls.0.get(part.name()).cloned())
     }
 
     /// The brokers, if they are given.
@@ -54,5 +35,35 @@ impl Sources {
     /// The names of the topics.
     pub fn topics(&self) -> Topics {
         Topics::of(self.deployment.as_str())
+    }
+}
+
+/// The URL of each database, by its name. The processor's own database is that of the stand-in.
+#[derive(Debug, Clone)]
+struct Urls(BTreeMap<&'static str, String>);
+
+impl FromArgMatches for Urls {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let names = Database::all().map(Database::name);
+        Ok(Self(names.filter_map(|name| Some((name, matches.get_one(name).cloned()?))).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Urls {
+    fn augment_args(command: Command) -> Command {
+        command.args(Database::all().map(Database::name).map(|name| {
+            let url =
+                Arg::new(name).long(name).value_name("URL").help(format!("URL of the database of {name}"));
+            url.env(format!("IDEM_{}_URL", name.to_uppercase())).hide_env_values(true)
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }

@@ -41,12 +41,13 @@ impl Stage {
 }
 
 /// The audits of the ledger.
-const AUDITS: [&str; 4] = [SUMS, SAYS, CLEARING, "payments/balances_are_the_sums_of_the_ledger.sql"];
+const AUDITS: [&str; 4] =
+    [SUMS, SAYS, CLEARING, "services/payments/audits/balances_are_the_sums_of_the_ledger.sql"];
 
 /// The violations, by the audit that has found them.
 async fn violations(stage: &Stage) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
-    for question in audits::ALL.iter().filter(|question| AUDITS.contains(&question.file)) {
+    for question in audits::all().filter(|question| AUDITS.contains(&question.file)) {
         let violations = question.ask(&mut stage.database.owner().await).await.unwrap();
         found.extend(violations.into_iter().map(|violation| (question.file, violation)));
     }
@@ -72,13 +73,13 @@ async fn sound() -> Stage {
 async fn a_sound_ledger_agrees_with_everything() {
     let stage = sound().await;
     assert_eq!(violations(&stage).await, []);
-    let files = audits::ALL.iter().map(|question| question.file);
+    let files = audits::all().map(|question| question.file);
     assert_eq!(files.filter(|file| AUDITS.contains(file)).count(), AUDITS.len(), "an audit has another name");
 }
 
-const SUMS: &str = "payments/the_ledger_sums_to_zero.sql";
-const SAYS: &str = "payments/the_ledger_says_what_happened.sql";
-const CLEARING: &str = "payments/clearing_is_empty_for_a_settled_order.sql";
+const SUMS: &str = "services/payments/audits/the_ledger_sums_to_zero.sql";
+const SAYS: &str = "services/payments/audits/the_ledger_says_what_happened.sql";
+const CLEARING: &str = "services/payments/audits/clearing_is_empty_for_a_settled_order.sql";
 
 /// A change behind the service's back, the statement that reverts it, and the audits that report it.
 type Damage = (&'static str, &'static str, &'static [&'static str]);

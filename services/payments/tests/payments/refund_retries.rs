@@ -15,10 +15,10 @@ pub(crate) fn balance_insufficient() -> Fate {
 pub(crate) async fn audited(stage: &Stage) -> Vec<String> {
     let mut found = Vec::new();
     for audit in [
-        include_str!("../../../../audits/payments/a_call_belongs_to_one_command.sql"),
-        include_str!("../../../../audits/payments/a_resolved_review_has_its_fact.sql"),
-        include_str!("../../../../audits/payments/refunds_stay_within_the_capture.sql"),
-        include_str!("../../../../audits/payments/the_ledger_says_what_happened.sql"),
+        include_str!("../../audits/a_call_belongs_to_one_command.sql"),
+        include_str!("../../audits/a_resolved_review_has_its_fact.sql"),
+        include_str!("../../audits/refunds_stay_within_the_capture.sql"),
+        include_str!("../../audits/the_ledger_says_what_happened.sql"),
     ] {
         found.extend(stage.texts(audit.trim().trim_end_matches(';')).await);
     }

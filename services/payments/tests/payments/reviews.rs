@@ -36,7 +36,7 @@ async fn facts(stage: &Stage) -> Vec<Value> {
 
 /// Returns the violations that the SQL audit finds between resolutions and facts.
 async fn audited(stage: &Stage) -> Vec<String> {
-    let audit = include_str!("../../../../audits/payments/a_resolved_review_has_its_fact.sql");
+    let audit = include_str!("../../audits/a_resolved_review_has_its_fact.sql");
     stage.texts(audit.trim().trim_end_matches(';')).await
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn job<S: Service>(pause: Duration) -> HousekeepingJob {
 /// Asks all questions, also after one that failed. Returns the number of violations, or the first error.
 async fn ask_all(
     database: &Database,
-    questions: impl Iterator<Item = &'static Question>,
+    questions: impl Iterator<Item = Question>,
     stop: &CancellationToken,
 ) -> Result<u64> {
     let (mut sum, mut failed) = (0, None);
@@ -35,7 +35,7 @@ async fn ask_all(
     failed.map_or(Ok(sum), Err)
 }
 
-fn report(database: &Database, question: &Question, violations: &[String]) -> u64 {
+fn report(database: &Database, question: Question, violations: &[String]) -> u64 {
     let (invariant, number) = (question.invariant(), u64::try_from(violations.len()).unwrap_or(u64::MAX));
     database.metrics::<AuditMetrics>().count(invariant, number);
     for violation in violations.iter().take(LOGGED) {

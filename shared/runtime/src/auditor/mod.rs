@@ -22,7 +22,7 @@ pub(crate) use metrics::AuditMetrics;
 const LIMIT: Duration = Duration::from_mins(10);
 
 /// Asks one question. Returns the violations; none if the invariant holds.
-async fn ask(database: &Database, question: &Question) -> Result<Vec<String>> {
+async fn ask(database: &Database, question: Question) -> Result<Vec<String>> {
     let mut tx = database.begin().await?;
     tx.set_statement_timeout(LIMIT).await?;
     // The sessions of a service avoid sequential scans, because their statements read few rows. A question reads whole tables.

@@ -61,8 +61,8 @@ async fn drives(language: &str) {
     assert_eq!(lossy.connections(), FAULTS + 1, "connections of one request");
     stack.at_rest().await;
     // Two orders for the pages, one under the key that is reused, and one that is cancelled; and the refusal of another total.
-    stack.counts(Part::Orders, PLACED, 5).await;
-    stack.counts(Part::Orders, "SELECT count(*) FROM orders", 4).await;
+    stack.counts(Part::ORDERS, PLACED, 5).await;
+    stack.counts(Part::ORDERS, "SELECT count(*) FROM orders", 4).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

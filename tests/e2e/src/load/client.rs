@@ -51,7 +51,7 @@ impl PatientClient {
 
     /// The instance for an attempt. The next attempt goes to another instance.
     fn endpoint(&self, part: Part, attempt: usize) -> &Endpoint {
-        let endpoints = if part == Part::Orders { &self.orders } else { &self.payments };
+        let endpoints = if part == Part::ORDERS { &self.orders } else { &self.payments };
         &endpoints[attempt % endpoints.len()]
     }
 
@@ -65,14 +65,14 @@ impl PatientClient {
 
     /// Waits until an operation of payments has ended; returns the body of its reply.
     pub(super) async fn final_body(&self, operation: &str) -> Value {
-        let request = Request::get(Part::Payments, operation);
+        let request = Request::get(Part::PAYMENTS, operation);
         let view = self.read_until(&request, PAUSE, |view| view["reply"].is_object()).await;
         view["reply"]["body"].clone()
     }
 
     /// Waits until an order is confirmed or cancelled.
     pub(super) async fn end_of(&self, order: Uuid) {
-        let request = Request::get(Part::Orders, format!("/v1/orders/{order}"));
+        let request = Request::get(Part::ORDERS, format!("/v1/orders/{order}"));
         let has_ended = |view: &Value| view["status"] == "confirmed" || view["status"] == "cancelled";
         self.read_until(&request, 10 * PAUSE, has_ended).await;
     }

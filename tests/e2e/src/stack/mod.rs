@@ -93,7 +93,7 @@ impl Stack {
         let place = ROOM.acquire().await.unwrap();
         let mut databases = BTreeMap::new();
         for part in Part::PROGRAMS {
-            let server = options.postgres.as_ref().filter(|_| part != Part::Provider);
+            let server = options.postgres.as_ref().filter(|_| part != Part::PROVIDER);
             let database = match server {
                 Some(server) => TestDatabase::empty_on(server).await,
                 None => TestDatabase::empty().await,

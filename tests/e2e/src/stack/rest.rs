@@ -1,6 +1,6 @@
 //! Waiting until nothing is in progress, and counting what happened.
 
-use audits::READERS;
+use audits::readers;
 use harness::Part;
 use serde_json::{Value, json};
 use testkit::{eventually, eventually_done};
@@ -15,7 +15,7 @@ const EVENTS: &str = "SELECT count(*) FROM outbox_event";
 
 /// The services whose events another service reads: each of them has announced something once an order has ended.
 pub fn publishers() -> impl Iterator<Item = Part> {
-    let is_read = |service: &Part| READERS.iter().any(|(_, stream)| stream.name() == service.name());
+    let is_read = |service: &Part| readers().any(|(_, stream)| stream.name() == service.name());
     Part::SERVICES.into_iter().filter(is_read)
 }
 
@@ -48,9 +48,9 @@ impl Stack {
         eventually_done("every order has ended, and nothing is in progress", async || {
             // Messages first: one that is consumed after the count of the calls could have begun a call.
             let (events, unconsumed) = (self.events().await, self.unconsumed().await);
-            let open = self.count(Part::Orders, OPEN_ORDERS).await + books.calls_due().await.unwrap();
+            let open = self.count(Part::ORDERS, OPEN_ORDERS).await + books.calls_due().await.unwrap();
             let webhooks = books.webhooks_due(vec![self.webhook_url()]).await.unwrap();
-            let held = self.count(Part::Inventory, HELD_STOCK).await;
+            let held = self.count(Part::INVENTORY, HELD_STOCK).await;
             // An event between the two counts would have begun something new.
             let rests = open + webhooks + held + unconsumed == 0 && self.events().await == events;
             (!rests).then_some((open, webhooks, held, events, unconsumed))
@@ -74,7 +74,7 @@ impl Stack {
         for service in Part::SERVICES {
             unconsumed += self.count(service, UNPUBLISHED).await;
         }
-        for &(reader, stream) in READERS {
+        for (reader, stream) in readers() {
             let source = Part::SERVICES.into_iter().find(|part| part.name() == stream.name()).unwrap();
             let entered = format!("SELECT count(*) FROM inbox_message WHERE source = '{}'", stream.name());
             unconsumed += self.count(source, EVENTS).await - self.count(reader.into(), &entered).await;
@@ -102,7 +102,7 @@ impl Stack {
         let captured = "SELECT coalesce(sum(amount_captured), 0)::bigint AS count FROM charge";
         let refunded =
             "SELECT coalesce(sum(amount), 0)::bigint AS count FROM refund WHERE status = 'succeeded'";
-        (self.count(Part::Provider, captured).await, self.count(Part::Provider, refunded).await)
+        (self.count(Part::PROVIDER, captured).await, self.count(Part::PROVIDER, refunded).await)
     }
 
     /// Waits until the processor's books say so.

@@ -17,14 +17,14 @@ impl Stack {
 
     pub(super) fn settings(&self, part: Part, port: u16) -> Settings {
         let (options, database) = (&self.options, &self.databases[&part]);
-        let through = options.orders_database.filter(|_| part == Part::Orders);
+        let through = options.orders_database.filter(|_| part == Part::ORDERS);
         let mut settings = vec![
             ("IDEM_HTTP__PORT", port.to_string()),
             ("IDEM_DATABASE__URL", database.service_url(through)),
             ("IDEM_DATABASE__MIGRATION_URL", database.owner_url()),
         ];
         settings.extend(options.log_level.map(|level| ("IDEM_LOG__LEVEL", level.to_owned())));
-        if part == Part::Provider {
+        if part == Part::PROVIDER {
             settings.extend([
                 ("IDEM_WEBHOOK__URL", self.webhook_url()),
                 ("IDEM_WEBHOOK__SECRET", WEBHOOK_SECRET.to_owned()),
@@ -48,7 +48,7 @@ impl Stack {
             settings.extend(options.collector.clone().map(|url| ("IDEM_TRACES__ENDPOINT", url)));
             settings.extend(options.lease_seconds.map(|it| ("IDEM_RELAY__LEASE_SECONDS", it.to_string())));
         }
-        if part == Part::Payments {
+        if part == Part::PAYMENTS {
             settings.extend([
                 ("IDEM_PROCESSOR__URL", format!("http://{}", self.address("provider"))),
                 ("IDEM_PROCESSOR__SECRET_KEY", SECRET_KEY.to_owned()),
@@ -66,13 +66,13 @@ impl Stack {
                 ]);
             }
         }
-        if let (Part::Orders, Some(seconds)) = (part, options.expiry_seconds) {
+        if let (Part::ORDERS, Some(seconds)) = (part, options.expiry_seconds) {
             settings.extend([
                 ("IDEM_SAGA__EXPIRY_SECONDS", seconds.to_string()),
                 ("IDEM_SAGA__EXPIRY_POLL_MILLISECONDS", "50".to_owned()),
             ]);
         }
-        let kafka = if part == Part::Provider { Vec::new() } else { kafka_variables(&self.topics.brokers()) };
+        let kafka = if part == Part::PROVIDER { Vec::new() } else { kafka_variables(&self.topics.brokers()) };
         settings.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(kafka).collect()
     }
 }

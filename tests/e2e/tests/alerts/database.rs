@@ -17,23 +17,23 @@ async fn a_transaction_that_is_held_open_and_a_failing_job_fire_their_alerts_and
     let customer = Customer::stocked(&watched.stack, 10).await;
     customer.buys(1).await;
 
-    let url = watched.stack.database(Part::Orders).service_url(None);
+    let url = watched.stack.database(Part::ORDERS).service_url(None);
     let mut person = AsyncPgConnection::establish(&url).await.unwrap();
     person.batch_execute("BEGIN; SELECT * FROM orders FOR SHARE").await.unwrap();
     clock.advance(Duration::from_mins(2));
     watched.prometheus.fires("OldTransaction of orders").await;
     customer.buys(1).await;
-    watched.end_transactions(Part::Orders, "orders", "RowShareLock").await;
+    watched.end_transactions(Part::ORDERS, "orders", "RowShareLock").await;
     watched.prometheus.is_quiet("OldTransaction of orders").await;
 
     let job = "outbox_make_partitions(integer)";
-    watched.meddle(Part::Orders, &format!("REVOKE EXECUTE ON FUNCTION {job} FROM idem_service")).await;
+    watched.meddle(Part::ORDERS, &format!("REVOKE EXECUTE ON FUNCTION {job} FROM idem_service")).await;
     clock.advance(Duration::from_hours(2));
     // A job that is due runs at the start.
     watched.restart("orders", &[]).await;
     watched.prometheus.fires("JobLate of orders").await;
     customer.buys(1).await;
-    watched.meddle(Part::Orders, &format!("GRANT EXECUTE ON FUNCTION {job} TO idem_service")).await;
+    watched.meddle(Part::ORDERS, &format!("GRANT EXECUTE ON FUNCTION {job} TO idem_service")).await;
     clock.advance(Duration::from_mins(2));
     watched.restart("orders", &[]).await;
     watched.prometheus.is_quiet("JobLate of orders").await;
@@ -46,10 +46,10 @@ async fn a_database_that_grows_fires_its_alert_until_the_table_that_grows_is_gon
     let watched = Watched::start(Options::default()).await;
     watched.prometheus.is_quiet("DatabaseGrows of orders").await;
     watched
-        .meddle(Part::Orders, "CREATE TABLE copy AS SELECT repeat('x', 1000) FROM generate_series(1, 20000)")
+        .meddle(Part::ORDERS, "CREATE TABLE copy AS SELECT repeat('x', 1000) FROM generate_series(1, 20000)")
         .await;
     watched.prometheus.fires("DatabaseGrows of orders").await;
-    watched.meddle(Part::Orders, "DROP TABLE copy").await;
+    watched.meddle(Part::ORDERS, "DROP TABLE copy").await;
     watched.prometheus.is_quiet("DatabaseGrows of orders").await;
 }
 
@@ -60,7 +60,7 @@ async fn a_pool_that_is_used_up_fires_its_alert_until_the_transaction_behind_it_
     watched.restart("orders", &[("IDEM_DATABASE__POOL_SIZE", "1")]).await;
     let customer = Customer::stocked(&watched.stack, 10).await;
     customer.buys(1).await;
-    let mut report = watched.stack.database(Part::Orders).owner().await;
+    let mut report = watched.stack.database(Part::ORDERS).owner().await;
     report.batch_execute("BEGIN; LOCK TABLE orders IN ACCESS EXCLUSIVE MODE").await.unwrap();
 
     let mut clients = JoinSet::new();
@@ -74,7 +74,7 @@ async fn a_pool_that_is_used_up_fires_its_alert_until_the_transaction_behind_it_
         });
     }
     watched.prometheus.fires("PoolExhausted of orders").await;
-    watched.end_transactions(Part::Orders, "orders", "AccessExclusiveLock").await;
+    watched.end_transactions(Part::ORDERS, "orders", "AccessExclusiveLock").await;
     drop(clients);
     watched.prometheus.is_quiet("PoolExhausted of orders").await;
     customer.buys(1).await;

@@ -32,12 +32,12 @@ async fn a_record_that_cannot_be_read_fires_its_alert_until_it_is_discarded() {
     watched.prometheus.fires("MessageParked of inventory").await;
 
     // Its order is published again, and ends.
-    watched.operate(Part::Orders, &["outbox", "republish", "--aggregate", &order.to_string()]).await;
+    watched.operate(Part::ORDERS, &["outbox", "republish", "--aggregate", &order.to_string()]).await;
     customer.sees(order, "confirmed").await;
-    let listed = watched.stack.operate(Part::Inventory, &["inbox", "parked", "--json"]).await;
+    let listed = watched.stack.operate(Part::INVENTORY, &["inbox", "parked", "--json"]).await;
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     let parked = listed["messages"][0]["message_id"].as_str().unwrap();
-    watched.operate(Part::Inventory, &["inbox", "discard", parked]).await;
+    watched.operate(Part::INVENTORY, &["inbox", "discard", parked]).await;
     watched.prometheus.is_quiet("MessageParked of inventory").await;
 }
 
@@ -51,14 +51,14 @@ async fn a_partition_that_waits_fires_its_alert_until_the_cause_is_removed() {
     watched.restart("inventory", &limits).await;
     // Every reservation fails. One order is parked, and the next one waits with its partition.
     watched
-        .meddle(Part::Inventory, "ALTER TABLE reservation ADD CONSTRAINT planted CHECK (false) NOT VALID")
+        .meddle(Part::INVENTORY, "ALTER TABLE reservation ADD CONSTRAINT planted CHECK (false) NOT VALID")
         .await;
     let orders = [customer.places(1, "pm_card_visa").await, customer.places(1, "pm_card_visa").await];
     watched.prometheus.fires("PartitionStopped of inventory").await;
 
-    watched.meddle(Part::Inventory, "ALTER TABLE reservation DROP CONSTRAINT planted").await;
+    watched.meddle(Part::INVENTORY, "ALTER TABLE reservation DROP CONSTRAINT planted").await;
     watched.prometheus.is_quiet("PartitionStopped of inventory").await;
-    watched.operate(Part::Inventory, &["inbox", "redrive", "--all"]).await;
+    watched.operate(Part::INVENTORY, &["inbox", "redrive", "--all"]).await;
     for order in orders {
         customer.sees(order, "confirmed").await;
     }
@@ -71,7 +71,7 @@ async fn a_consumer_that_falls_behind_fires_its_alert_until_what_delays_it_is_en
     let customer = Customer::stocked(&watched.stack, 10).await;
     customer.buys(1).await;
     // A report locks out the consumer.
-    let mut report = watched.stack.database(Part::Orders).owner().await;
+    let mut report = watched.stack.database(Part::ORDERS).owner().await;
     report.batch_execute("BEGIN; LOCK TABLE inbox_message IN SHARE MODE").await.unwrap();
     let change = async |number: i64| {
         for price in 1.. {
@@ -82,7 +82,7 @@ async fn a_consumer_that_falls_behind_fires_its_alert_until_what_delays_it_is_en
     };
     let changes = join_all((0..8).map(change));
     tokio::select! { () = watched.prometheus.fires("ConsumerLagGrows of orders") => {}, _ = changes => {} }
-    watched.end_transactions(Part::Orders, "inbox_message", "ShareLock").await;
+    watched.end_transactions(Part::ORDERS, "inbox_message", "ShareLock").await;
     watched.prometheus.is_quiet("ConsumerLagGrows of orders").await;
     watched.stack.at_rest().await;
 }

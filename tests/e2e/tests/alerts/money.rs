@@ -20,24 +20,24 @@ async fn books_that_differ_and_reviews_fire_their_alerts_until_they_are_put_righ
     let posting = "ALTER TABLE ledger_entry DISABLE TRIGGER USER; \
                    INSERT INTO ledger_entry (transaction_id, line, tenant_id, account, currency, amount) \
                    SELECT transaction_id, 99, tenant_id, account, currency, 7 FROM ledger_entry LIMIT 1";
-    watched.meddle(Part::Payments, posting).await;
+    watched.meddle(Part::PAYMENTS, posting).await;
     watched.prometheus.fires("LedgerNotZero of payments").await;
-    let audited = watched.stack.operate(Part::Payments, &["audit"]).await;
+    let audited = watched.stack.operate(Part::PAYMENTS, &["audit"]).await;
     assert!(!audited.is_success() && audited.text().contains("transaction"), "{audited:?}");
     let remove = "DELETE FROM ledger_entry WHERE line = 99; ALTER TABLE ledger_entry ENABLE TRIGGER USER";
-    watched.meddle(Part::Payments, remove).await;
+    watched.meddle(Part::PAYMENTS, remove).await;
     watched.prometheus.is_quiet("LedgerNotZero of payments").await;
 
     let charge = format!("UPDATE payment SET amount = 451 WHERE id = '{payment}'");
-    watched.meddle(Part::Payments, &charge).await;
+    watched.meddle(Part::PAYMENTS, &charge).await;
     watched.prometheus.fires("ReconciliationDiffers of any").await;
     watched.prometheus.fires("ReviewOpen of any").await;
-    let reconciled = watched.stack.operate(Part::Payments, &["reconcile"]).await;
+    let reconciled = watched.stack.operate(Part::PAYMENTS, &["reconcile"]).await;
     assert!(!reconciled.is_success() && reconciled.text().contains("different amount"), "{reconciled:?}");
-    watched.meddle(Part::Payments, &charge.replace("451", "450")).await;
+    watched.meddle(Part::PAYMENTS, &charge.replace("451", "450")).await;
     watched.prometheus.is_quiet("ReconciliationDiffers of any").await;
 
-    let listed = watched.stack.operate(Part::Payments, &["review", "list", "--json"]).await;
+    let listed = watched.stack.operate(Part::PAYMENTS, &["review", "list", "--json"]).await;
     let listed: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
     let review = listed["reviews"][0]["review_id"]
         .as_str()
@@ -54,7 +54,7 @@ async fn books_that_differ_and_reviews_fire_their_alerts_until_they_are_put_righ
         "--by",
         "dana",
     ];
-    let resolved = watched.stack.operate(Part::Payments, &resolve).await;
+    let resolved = watched.stack.operate(Part::PAYMENTS, &resolve).await;
     assert!(resolved.is_success(), "{resolved:?}");
     watched.prometheus.is_quiet("ReviewOpen of any").await;
 }
@@ -70,5 +70,5 @@ async fn a_processor_that_is_away_fires_its_alert_until_it_is_back() {
     watched.prometheus.fires("ProcessorAway of payments").await;
     watched.stack.no_faults().await;
     watched.prometheus.is_quiet("ProcessorAway of payments").await;
-    watched.stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'captured'", 1).await;
+    watched.stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'captured'", 1).await;
 }

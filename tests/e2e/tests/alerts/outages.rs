@@ -19,7 +19,7 @@ fn outage() -> Duration {
 async fn orders_are_confirmed(stack: &Stack) {
     let confirmed = "SELECT count(*) FROM orders WHERE state = 'confirmed'";
     eventually("orders are confirmed", async || {
-        (stack.count(Part::Orders, confirmed).await >= 3).then_some(())
+        (stack.count(Part::ORDERS, confirmed).await >= 3).then_some(())
     })
     .await;
 }

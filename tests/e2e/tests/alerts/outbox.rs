@@ -16,7 +16,7 @@ const BACKLOG: &str = "\
 async fn a_backlog_fires_its_alert_until_the_relay_has_published_it() {
     let mut watched = Watched::start(Options::default()).await;
     watched.stack.stop("orders-relay").await;
-    watched.meddle(Part::Orders, BACKLOG).await;
+    watched.meddle(Part::ORDERS, BACKLOG).await;
     watched.prometheus.fires("OutboxBacklog of orders").await;
     watched.stack.launch_ready("orders-relay", &[]).await;
     watched.prometheus.is_quiet("OutboxBacklog of orders").await;
@@ -36,7 +36,7 @@ async fn events_that_are_late_or_blocked_fire_their_alerts_until_they_are_publis
     let (late, refused) = tokio::join!(late, refused);
     let change = async |order, column: &str| {
         let sql = format!("UPDATE outbox_event SET {column} WHERE aggregate_id = '{order}'");
-        watched.meddle(Part::Orders, &sql).await;
+        watched.meddle(Part::ORDERS, &sql).await;
     };
     change(late, "created_at = created_at - interval '2 minutes'").await;
     // No header of a message can name such a tenant.
@@ -48,7 +48,7 @@ async fn events_that_are_late_or_blocked_fire_their_alerts_until_they_are_publis
 
     watched.prometheus.fires("EventsBlocked of orders").await;
     change(refused, &format!("tenant_id = '{}'", customer.tenant())).await;
-    watched.operate(Part::Orders, &["outbox", "release"]).await;
+    watched.operate(Part::ORDERS, &["outbox", "release"]).await;
     watched.prometheus.is_quiet("EventsBlocked of orders").await;
     customer.sees(refused, "confirmed").await;
 }

@@ -22,19 +22,19 @@ async fn work_that_waits_for_an_operator_fires_its_alert_until_the_command_of_th
                                    headers, payload, error) \
          VALUES ('inventory', '{id}', 'orders', gen_random_uuid(), 1, 'parked', 't', 0, 0, '[]', '', 'planted')"
     );
-    watched.meddle(Part::Inventory, &parked).await;
+    watched.meddle(Part::INVENTORY, &parked).await;
     watched.prometheus.fires("MessageParked of inventory").await;
     watched.prometheus.fires("InvariantViolated of inventory").await;
-    watched.operate(Part::Inventory, &["inbox", "discard", &id.to_string()]).await;
+    watched.operate(Part::INVENTORY, &["inbox", "discard", &id.to_string()]).await;
     watched.prometheus.is_quiet("MessageParked of inventory").await;
 
     // Nobody answers the order, so it stays open.
     watched.stack.stop("payments").await;
     let order = customer.places(1, "pm_card_visa").await;
     customer.sees(order, "awaiting_payment").await;
-    watched.meddle(Part::Orders, "UPDATE orders SET placed_at = placed_at - interval '20 minutes'").await;
+    watched.meddle(Part::ORDERS, "UPDATE orders SET placed_at = placed_at - interval '20 minutes'").await;
     watched.prometheus.fires("OrderOpenTooLong of any").await;
-    watched.operate(Part::Orders, &["expire", &order.to_string()]).await;
+    watched.operate(Part::ORDERS, &["expire", &order.to_string()]).await;
     watched.prometheus.is_quiet("OrderOpenTooLong of any").await;
     watched.launch("payments", &[]).await;
 
@@ -45,9 +45,9 @@ async fn work_that_waits_for_an_operator_fires_its_alert_until_the_command_of_th
     ]);
     watched.stack.faults(faults).await;
     let order = customer.places(1, "pm_card_visa").await;
-    watched.stack.counts(Part::Payments, UNKNOWN, 1).await;
+    watched.stack.counts(Part::PAYMENTS, UNKNOWN, 1).await;
     watched
-        .meddle(Part::Payments, "UPDATE payment SET updated_at = updated_at - interval '20 minutes'")
+        .meddle(Part::PAYMENTS, "UPDATE payment SET updated_at = updated_at - interval '20 minutes'")
         .await;
     watched.prometheus.fires("PaymentUnknown of any").await;
     watched.stack.no_faults().await;

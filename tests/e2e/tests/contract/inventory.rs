@@ -24,11 +24,11 @@ pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
     recorder.gets(201, "", &stock).await;
     recorder.gets(409, "stock-insufficient", &adjust_stock("TEA", -500)).await;
     let full = "UPDATE item SET on_hand = 1000000000000 WHERE sku = 'HOUSE'";
-    stack.database(Part::Inventory).owner().await.batch_execute(full).await.unwrap();
+    stack.database(Part::INVENTORY).owner().await.batch_execute(full).await.unwrap();
     recorder.gets(422, "stock-limit", &adjust_stock("HOUSE", 1)).await;
     recorder.gets(404, "not-found", &adjust_stock("COFFEE", 1)).await;
 
-    let get = |path: &str| Request::get(Part::Inventory, path);
+    let get = |path: &str| Request::get(Part::INVENTORY, path);
     recorder.gets(200, "", &get("/v1/items/TEA")).await;
     recorder.gets(404, "not-found", &get("/v1/items/COFFEE")).await;
     recorder.gets(200, "", &get("/v1/items?limit=2")).await;

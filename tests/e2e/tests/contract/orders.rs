@@ -10,7 +10,7 @@ use crate::recorder::Recorder;
 
 pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
     stack.settled().await; // the catalogue has the prices of all items
-    let get = |path: String| Request::get(Part::Orders, path);
+    let get = |path: String| Request::get(Part::ORDERS, path);
     let order = place_order(&[("TEA", 2)], "pm_card_visa", "invoice 17");
     let id = recorder.creates(&order).await;
     recorder.customer.sees(id, "confirmed").await;
@@ -25,10 +25,10 @@ pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
     let regretted = recorder.customer.places(1, "pm_card_idem_slow").await;
     // While the charge is in flight, so that the ledger always has it and its refund.
     recorder.customer.sees(regretted, "awaiting_payment").await;
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
     let cancel = cancel_order(regretted);
     recorder.gets(200, "", &cancel).await;
-    let otherwise = Request::post(Part::Orders, cancel.path, &json!({ "reason": "too late" }));
+    let otherwise = Request::post(Part::ORDERS, cancel.path, &json!({ "reason": "too late" }));
     recorder.gets(409, "order-cancelled-otherwise", &otherwise).await;
 
     let unknown = Uuid::from_u128(0x0193_f0c0_0000_7000_8000_0000_0000_0000);
@@ -49,7 +49,7 @@ pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
         "payment_method": "pm_card_visa",
         "expected_total": { "amount": 840, "currency": "EUR" },
     });
-    recorder.gets(422, "price-changed", &Request::post(Part::Orders, "/v1/orders", &shown)).await;
+    recorder.gets(422, "price-changed", &Request::post(Part::ORDERS, "/v1/orders", &shown)).await;
 
     let tea = "/v1/catalogue/TEA".to_owned();
     let etag = recorder.gets(200, "", &get(tea.clone())).await.header("etag").unwrap().to_owned();
@@ -58,7 +58,7 @@ pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
     recorder.gets(404, "not-found", &get("/v1/catalogue/COFFEE".to_owned())).await;
     recorder.gets(200, "", &get(format!("/v1/idempotency-keys/{}", order.key.unwrap()))).await;
 
-    let reservation = Request::get(Part::Inventory, format!("/v1/reservations/{id}"));
+    let reservation = Request::get(Part::INVENTORY, format!("/v1/reservations/{id}"));
     let etag = recorder.gets(200, "", &reservation).await.header("etag").unwrap().to_owned();
     recorder.gets(304, "", &reservation.clone().with_header("If-None-Match", etag)).await;
     recorder.gets(400, "request-invalid", &reservation.with_header("If-None-Match", "none")).await;

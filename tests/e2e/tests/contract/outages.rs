@@ -68,8 +68,8 @@ async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: 
 
     let mut owner = stack.database(part).owner().await;
     let without_key = match part {
-        Part::Inventory => AFTER_ITEM,
-        Part::Payments => AFTER_EVENT,
+        Part::INVENTORY => AFTER_ITEM,
+        Part::PAYMENTS => AFTER_EVENT,
         _ => "",
     };
     for statements in [WAIT_IN_COMMIT, AFTER_RECORD, without_key] {
@@ -151,7 +151,7 @@ async fn expired_keys(owner: &mut AsyncPgConnection, recorder: &mut Recorder<'_>
 }
 
 async fn failed_operation(stack: &mut Stack, recorder: &mut Recorder<'_>) {
-    stack.database(Part::Payments).owner().await.batch_execute(UNREADABLE).await.unwrap();
+    stack.database(Part::PAYMENTS).owner().await.batch_execute(UNREADABLE).await.unwrap();
     // Its worker gives a call up at the first fault.
     stack.stop("payments").await;
     stack.launch_ready("payments", &[("IDEM_WORKER__FAULTS", "1")]).await;

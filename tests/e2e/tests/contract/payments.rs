@@ -19,7 +19,7 @@ pub(crate) fn euros(amount: i64) -> Money {
 }
 
 pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
-    let get = |path: &str| Request::get(Part::Payments, path);
+    let get = |path: &str| Request::get(Part::PAYMENTS, path);
     let request = charge(euros(1250), VISA);
     let payment = recorder.creates(&request).await;
     let refunded = recorder.creates(&refund(payment, euros(250))).await;
@@ -48,7 +48,7 @@ async fn slow_commands(stack: &Stack, recorder: &mut Recorder<'_>, payment: Uuid
         let accepted = recorder.gets(202, "", &request).await;
         recorder.customer.api.final_body(&accepted, 201).await.unwrap();
         let operation = accepted.header("location").unwrap();
-        recorder.gets(200, "", &Request::get(Part::Payments, operation)).await;
+        recorder.gets(200, "", &Request::get(Part::PAYMENTS, operation)).await;
     }
     stack.no_faults().await;
 }
@@ -62,8 +62,8 @@ async fn refused_charges(stack: &Stack, recorder: &mut Recorder<'_>) {
     // Its time ends before the client sends it again.
     let now = "UPDATE payment SET expires_at = '2020-01-01' WHERE state = 'requested';
                UPDATE processor_call SET due_at = '2020-01-01' WHERE due_at IS NOT NULL;";
-    stack.database(Part::Payments).owner().await.batch_execute(now).await.unwrap();
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'requested'", 0).await;
+    stack.database(Part::PAYMENTS).owner().await.batch_execute(now).await.unwrap();
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'requested'", 0).await;
     recorder.gets(409, "payment-expired", &request).await;
     stack.no_faults().await;
 }
@@ -81,7 +81,7 @@ async fn refused_refunds(stack: &Stack, recorder: &mut Recorder<'_>, payment: Uu
     recorder.gets(409, "payment-not-captured", &refund(declined, euros(1))).await;
     let cancelled = customer.places(1, "pm_card_idem_slow").await;
     let in_flight = customer.sees(cancelled, "awaiting_payment").await.payment_id.unwrap();
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
     customer.api.cancel(cancelled).await.unwrap();
     stack.at_rest().await;
     recorder.gets(409, "payment-cancelled", &refund(in_flight, euros(1))).await;
@@ -89,7 +89,7 @@ async fn refused_refunds(stack: &Stack, recorder: &mut Recorder<'_>, payment: Uu
     let confirmed = customer.buys(1).await.payment_id.unwrap();
     let unconfirmed = "UPDATE payment SET confirmed = false WHERE confirmed";
     stack.at_rest().await;
-    stack.database(Part::Payments).owner().await.batch_execute(unconfirmed).await.unwrap();
+    stack.database(Part::PAYMENTS).owner().await.batch_execute(unconfirmed).await.unwrap();
     recorder.gets(409, "payment-unconfirmed", &refund(confirmed, euros(1))).await;
 }
 

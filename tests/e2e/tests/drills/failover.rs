@@ -14,7 +14,7 @@ async fn with_synchronous_replication_a_failover_loses_no_accepted_order() {
     let load = Load::start(&customer, &stack.endpoints(&["orders"]), 4);
     accepted(&stack, 30).await;
     primary.kill().await;
-    let list = Request::get(Part::Orders, "/v1/orders");
+    let list = Request::get(Part::ORDERS, "/v1/orders");
     eventually("without a primary, requests are refused", async || {
         (customer.send(&list).await.status == 503).then_some(())
     })

@@ -29,24 +29,24 @@ async fn after_a_failover_to_a_lagging_standby_what_survived_ends_and_what_was_l
     standby.stop_fast().await;
     let lost = places(&customer, LOST).await;
     eventually("orders are confirmed that the standby has not seen", async || {
-        (stack.count(Part::Orders, CONFIRMED).await >= 70).then_some(())
+        (stack.count(Part::ORDERS, CONFIRMED).await >= 70).then_some(())
     })
     .await;
-    let before = stack.count(Part::Orders, NEXT_TRANSACTION).await;
+    let before = stack.count(Part::ORDERS, NEXT_TRANSACTION).await;
     primary.kill().await;
 
     // The drill: no service runs until the events of lost rows are gone from the topics.
     stack.stop_services().await;
     standby.start_again().await;
     standby.promote().await;
-    assert!(stack.count(Part::Orders, NEXT_TRANSACTION).await < before, "the numbers did not go back");
+    assert!(stack.count(Part::ORDERS, NEXT_TRANSACTION).await < before, "the numbers did not go back");
     delete_topics(&stack).await;
     stack.launch_services().await;
 
-    let survivors = stack.count(Part::Orders, "SELECT count(*) FROM orders").await;
+    let survivors = stack.count(Part::ORDERS, "SELECT count(*) FROM orders").await;
     println!("{survivors} orders survived, of {}", kept.len() + lost.len() + 1);
     stack.at_rest().await;
-    assert_eq!(stack.count(Part::Orders, CONFIRMED).await, survivors);
+    assert_eq!(stack.count(Part::ORDERS, CONFIRMED).await, survivors);
     for service in publishers() {
         let log = stack.program(service.name()).log();
         assert!(log.contains("OutboxStartedOver"), "the relay of {} took no notice", service.name());
@@ -79,11 +79,11 @@ async fn names_what_was_lost(stack: &Stack) {
 
     // Otherwise the last quarter of an hour would be too young to be missing.
     let grace = ("IDEM_RECONCILE__GRACE_SECONDS", "1");
-    let output = stack.operate_with(Part::Payments, &["reconcile", "--json"], &[grace]).await;
+    let output = stack.operate_with(Part::PAYMENTS, &["reconcile", "--json"], &[grace]).await;
     let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     assert_eq!(report["counts"]["charges"]["missing_here"], lost.len());
     let orphans = "SELECT count(*) FROM review WHERE reason = 'orphan' AND resolution IS NULL";
-    assert_eq!(stack.count(Part::Payments, orphans).await, i64::try_from(lost.len()).unwrap());
+    assert_eq!(stack.count(Part::PAYMENTS, orphans).await, i64::try_from(lost.len()).unwrap());
 }
 
 /// Deletes the topics of events with Kafka's own means. The services make them again when they start.

@@ -22,9 +22,9 @@ const NEXT_TRANSACTION: &str = "SELECT pg_snapshot_xmax(pg_current_snapshot())::
 /// Waits until so many more orders are accepted.
 async fn accepted(stack: &Stack, more: i64) {
     let orders = "SELECT count(*) FROM orders";
-    let before = stack.count(Part::Orders, orders).await;
+    let before = stack.count(Part::ORDERS, orders).await;
     eventually("orders are accepted", async || {
-        (stack.count(Part::Orders, orders).await >= before + more).then_some(())
+        (stack.count(Part::ORDERS, orders).await >= before + more).then_some(())
     })
     .await;
 }

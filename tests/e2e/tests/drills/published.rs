@@ -15,13 +15,13 @@ async fn an_event_that_the_cursor_has_skipped_is_named_although_the_relay_counts
     stack.at_rest().await;
     stack.stop("orders-relay").await;
     let skipped = customer.places(1, "pm_card_visa").await;
-    stack.database(Part::Orders).owner().await.batch_execute(SKIP_ALL).await.unwrap();
+    stack.database(Part::ORDERS).owner().await.batch_execute(SKIP_ALL).await.unwrap();
 
     let books = stack.books();
-    let backlog = books.backlog(Part::Orders, customer.tenant()).await.unwrap();
+    let backlog = books.backlog(Part::ORDERS, customer.tenant()).await.unwrap();
     assert_eq!(backlog.waiting, 0, "the cursor says that all is published");
-    let question = audits::ALL.iter().find(|it| it.file.ends_with("what_was_committed_is_published.sql"));
-    assert_eq!(books.ask(Database::Orders, question.unwrap()).await.unwrap(), [""; 0]);
+    let question = audits::all().find(|it| it.file.ends_with("what_was_committed_is_published.sql"));
+    assert_eq!(books.ask(Database::ORDERS, question.unwrap()).await.unwrap(), [""; 0]);
     let delivery = books.delivery(&stack.kafka(), customer.tenant()).await.unwrap();
     let found = delivery.unpublished();
     assert!(found.len() == 1 && found[0].contains("is committed, but not on"), "{found:?}");
@@ -29,7 +29,7 @@ async fn an_event_that_the_cursor_has_skipped_is_named_although_the_relay_counts
     // The cure: the operator sends what the cursor has passed.
     let aggregate = skipped.to_string();
     let republish = ["outbox", "republish", "--aggregate", &aggregate, "--by", "dana", "--reason", "skipped"];
-    let output = stack.operate(Part::Orders, &republish).await;
+    let output = stack.operate(Part::ORDERS, &republish).await;
     assert!(output.is_success(), "{output:?}");
     stack.launch_ready("orders-relay", &[]).await;
     customer.sees(skipped, "confirmed").await;

@@ -21,7 +21,7 @@ async fn after_a_restore_into_a_fresh_cluster_every_order_ends() {
     }
     accepted(&stack, 20).await;
     let responses = load.stop().await;
-    let unpublished = stack.books().backlog(Part::Orders, responses.tenant()).await.unwrap().waiting;
+    let unpublished = stack.books().backlog(Part::ORDERS, responses.tenant()).await.unwrap().waiting;
     assert!(unpublished >= 20, "{unpublished} messages are unpublished");
     for service in Part::SERVICES {
         stack.stop(service.name()).await;
@@ -29,14 +29,14 @@ async fn after_a_restore_into_a_fresh_cluster_every_order_ends() {
 
     // A restore uses numbers too: some for each table. A server that has lived for long is ahead of that.
     for _ in 0..500 {
-        stack.count(Part::Orders, TRANSACTION).await;
+        stack.count(Part::ORDERS, TRANSACTION).await;
     }
-    let before = stack.count(Part::Orders, NEXT_TRANSACTION).await;
+    let before = stack.count(Part::ORDERS, NEXT_TRANSACTION).await;
     for service in Part::SERVICES {
         let dump = stack.dump(service).await;
         stack.restore(service, &dump, &fresh.url()).await;
     }
-    assert!(stack.count(Part::Orders, NEXT_TRANSACTION).await < before, "the numbers did not go back");
+    assert!(stack.count(Part::ORDERS, NEXT_TRANSACTION).await < before, "the numbers did not go back");
     stack.launch_services().await;
     for service in Part::SERVICES {
         let refused = stack.operate(service, &["relay", "step-down", "--by", "dana", "--reason", "x"]).await;

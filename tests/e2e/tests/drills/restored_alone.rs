@@ -16,7 +16,7 @@ async fn after_a_restore_of_payments_alone_an_operator_ends_both_histories_and_n
     let customer = Customer::stocked(&stack, 1_000).await;
     customer.buys(1).await;
     stack.at_rest().await;
-    let backup = stack.dump(Part::Payments).await;
+    let backup = stack.dump(Part::PAYMENTS).await;
     for _ in 0..AFTER {
         customer.buys(1).await;
     }
@@ -24,27 +24,27 @@ async fn after_a_restore_of_payments_alone_an_operator_ends_both_histories_and_n
     let charged = stack.captured_and_refunded().await;
     stack.stop("payments").await;
 
-    stack.restore(Part::Payments, &backup, &given("IDEM_POSTGRES_URL")).await;
-    operates(&stack, Part::Payments, &["adopt"]).await;
-    operates(&stack, Part::Payments, &["inbox", "rewind", "--to-beginning"]).await;
+    stack.restore(Part::PAYMENTS, &backup, &given("IDEM_POSTGRES_URL")).await;
+    operates(&stack, Part::PAYMENTS, &["adopt"]).await;
+    operates(&stack, Part::PAYMENTS, &["inbox", "rewind", "--to-beginning"]).await;
     stack.launch_ready("payments", &[]).await;
     let captured = "SELECT count(*) FROM payment WHERE state = 'captured'";
-    stack.counts(Part::Payments, captured, 1 + i64::try_from(AFTER).unwrap()).await;
+    stack.counts(Part::PAYMENTS, captured, 1 + i64::try_from(AFTER).unwrap()).await;
 
     // The captures of the second history have numbers that orders knows from the first one.
-    let second = parked(&stack, Part::Orders).await;
+    let second = parked(&stack, Part::ORDERS).await;
     for message in &second {
         assert!(message["error"].as_str().unwrap().contains("restored to an earlier time"), "{message}");
         let id = message["message_id"].as_str().unwrap();
-        operates(&stack, Part::Orders, &["inbox", "discard", id]).await;
+        operates(&stack, Part::ORDERS, &["inbox", "discard", id]).await;
     }
     // A confirmation of the first history came before the capture of the second one.
-    operates(&stack, Part::Payments, &["inbox", "redrive", "--all"]).await;
+    operates(&stack, Part::PAYMENTS, &["inbox", "redrive", "--all"]).await;
     for service in Part::SERVICES {
         stack.counts(service, PARKED, 0).await;
     }
     let confirmed = "SELECT count(*) FROM payment WHERE confirmed";
-    stack.counts(Part::Payments, confirmed, 1 + i64::try_from(AFTER).unwrap()).await;
+    stack.counts(Part::PAYMENTS, confirmed, 1 + i64::try_from(AFTER).unwrap()).await;
     assert_eq!(stack.captured_and_refunded().await, charged, "money moved again");
     let books = stack.books();
     for asked in books.ask_each().await {

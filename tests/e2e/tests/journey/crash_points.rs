@@ -25,7 +25,7 @@ fn the_programs_under_test_have_every_crash_point_and_the_provider_none() {
     let found: BTreeSet<String> = Part::SERVICES.into_iter().flat_map(crash_points_in).collect();
     let expected: BTreeSet<String> = crash_points().into_iter().map(str::to_owned).collect();
     assert_eq!(found, expected, "were the programs built with crash points?");
-    assert_eq!(crash_points_in(Part::Provider), BTreeSet::new(), "the processor is another system");
+    assert_eq!(crash_points_in(Part::PROVIDER), BTreeSet::new(), "the processor is another system");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -57,7 +57,7 @@ async fn an_order_cancelled_while_its_charge_is_in_flight_is_refunded_in_full() 
     let customer = Customer::stocked(&stack, 10).await;
     let order = customer.places(2, "pm_card_idem_slow").await;
     customer.sees(order, "awaiting_payment").await;
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
     assert_eq!(customer.api.cancel(order).await.unwrap().status, 200);
     stack.captures_and_refunds(900, 900).await;
     stack.settled().await;
@@ -74,14 +74,14 @@ async fn a_refund_that_our_balance_does_not_cover_is_made_again_and_refunds_once
         .await;
     let order = customer.places(2, "pm_card_idem_slow").await;
     customer.sees(order, "awaiting_payment").await;
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
     assert_eq!(customer.api.cancel(order).await.unwrap().status, 200);
     stack.captures_and_refunds(900, 900).await;
     stack.settled().await;
     let refused = "SELECT count(*) FROM refund WHERE failure_code = 'balance_insufficient'";
-    assert_eq!(stack.count(Part::Payments, refused).await, 2);
+    assert_eq!(stack.count(Part::PAYMENTS, refused).await, 2);
     let shown = "SELECT count(*) FROM order_timeline WHERE what LIKE 'PaymentRefund%'";
-    assert_eq!(stack.count(Part::Orders, shown).await, 1, "the order shows the refund, not the refusals");
+    assert_eq!(stack.count(Part::ORDERS, shown).await, 1, "the order shows the refund, not the refusals");
     assert_eq!(stack.captured_and_refunded().await, (900, 900));
 }
 
@@ -114,5 +114,5 @@ async fn an_unpaid_order_expires_and_its_stock_is_released() {
     assert_eq!(stock(&customer).await, (10, 0));
     assert_eq!(stack.captured_and_refunded().await, (0, 0), "no first attempt starts after the order's time");
     let facts = "SELECT count(*) FROM audit_fact WHERE action = 'order.expire'";
-    assert_eq!(stack.count(Part::Orders, facts).await, 1);
+    assert_eq!(stack.count(Part::ORDERS, facts).await, 1);
 }

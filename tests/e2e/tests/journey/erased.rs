@@ -29,7 +29,7 @@ impl Writer {
         let paid = writer.made(&writer.about(charge(euros(1000), CARD), "reference")).await;
         writer.made(&writer.about(refund(paid, euros(400)), "reason")).await;
         let adjustment = json!({ "delta": -1, "reason": writer.name });
-        let adjust = Request::post(Part::Inventory, format!("/v1/items/{TEA}/adjustments"), &adjustment);
+        let adjust = Request::post(Part::INVENTORY, format!("/v1/items/{TEA}/adjustments"), &adjustment);
         writer.made(&adjust).await;
         writer.cancels(stack).await;
         writer
@@ -41,7 +41,7 @@ impl Writer {
         stack.faults(delay).await;
         let order = self.made(&place_order(&[(TEA, 1)], CARD, "another")).await;
         let cancel = format!("/v1/orders/{order}/cancel");
-        let cancelled = Request::post(Part::Orders, cancel, &json!({ "reason": self.name }));
+        let cancelled = Request::post(Part::ORDERS, cancel, &json!({ "reason": self.name }));
         assert_eq!(self.customer.send(&cancelled).await.status, 200);
         stack.no_faults().await;
     }
@@ -108,9 +108,9 @@ async fn an_erasure_removes_the_texts_of_a_tenant_everywhere_and_changes_nothing
 
     // By reference: the order and the payment that have it; not the cancelled order.
     let by_reference = ["--reference", &writer.name];
-    let planned = writer.erase(&stack, Part::Orders, &[&by_reference[..], &["--dry-run"]].concat()).await;
+    let planned = writer.erase(&stack, Part::ORDERS, &[&by_reference[..], &["--dry-run"]].concat()).await;
     assert_eq!(places(&mut stack, &writer.name).await, written, "a dry run changes nothing");
-    let erased = writer.erase(&stack, Part::Orders, &by_reference).await;
+    let erased = writer.erase(&stack, Part::ORDERS, &by_reference).await;
     assert_eq!((&erased["rows"], &erased["responses"]), (&json!(1), &json!(1)));
     assert_eq!((&planned["rows"], &planned["responses"]), (&erased["rows"], &erased["responses"]));
     let left = places(&mut stack, &writer.name).await;
@@ -120,10 +120,10 @@ async fn an_erasure_removes_the_texts_of_a_tenant_everywhere_and_changes_nothing
     );
 
     // The response is gone, and the order is not placed again.
-    let orders = stack.count(Part::Orders, "SELECT count(*) FROM orders").await;
+    let orders = stack.count(Part::ORDERS, "SELECT count(*) FROM orders").await;
     let again = writer.customer.send(&writer.order).await;
     assert_eq!((again.status, &again.json()["code"]), (409, &json!("idempotency-key-expired")));
-    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, orders);
+    assert_eq!(stack.count(Part::ORDERS, "SELECT count(*) FROM orders").await, orders);
 
     for part in Part::SERVICES {
         writer.erase(&stack, part, &[]).await;
@@ -134,7 +134,7 @@ async fn an_erasure_removes_the_texts_of_a_tenant_everywhere_and_changes_nothing
     let replayed = neighbour.customer.send(&neighbour.order).await;
     assert!(replayed.is_replay(), "another tenant's responses stay: {}", replayed.status);
     let facts = "SELECT count(*) FROM audit_fact WHERE action = 'texts.erase' AND actor = '@operator:kim'";
-    assert_eq!(stack.count(Part::Orders, facts).await, 3, "one fact for each run, and none for a dry run");
+    assert_eq!(stack.count(Part::ORDERS, facts).await, 3, "one fact for each run, and none for a dry run");
     holds(&stack).await;
 }
 

@@ -23,7 +23,7 @@ async fn orders_killed_around_its_commit_replays_exactly_what_was_committed() {
         let request = customer.tea(2, "pm_card_visa");
         let broken = customer.api.send(&request).await;
         assert!(broken.is_err(), "{point}: the connection breaks without a response");
-        let kept = stack.count(Part::Orders, ORDERS).await;
+        let kept = stack.count(Part::ORDERS, ORDERS).await;
         assert_eq!(kept, orders + i64::from(committed), "{point}");
 
         stack.killed_itself("orders", point).await;
@@ -33,6 +33,6 @@ async fn orders_killed_around_its_commit_replays_exactly_what_was_committed() {
         let order: Order = response.read(201).unwrap();
         customer.sees(order.id, "confirmed").await;
         orders += 1;
-        assert_eq!(stack.count(Part::Orders, ORDERS).await, orders, "{point}");
+        assert_eq!(stack.count(Part::ORDERS, ORDERS).await, orders, "{point}");
     }
 }

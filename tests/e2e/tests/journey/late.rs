@@ -42,7 +42,7 @@ async fn with_the_processor_away_longer_than_an_order_lives_a_late_capture_is_re
     customer.sees(order, "cancelled/expired").await;
     eventually("the stock is released", async || (customer.stock().await.reserved == 0).then_some(())).await;
     let in_doubt = "SELECT count(*) FROM payment WHERE state = 'unknown' AND cancel_requested";
-    stack.counts(Part::Payments, in_doubt, 1).await;
+    stack.counts(Part::PAYMENTS, in_doubt, 1).await;
     assert!(stack.fault_count("outage").await > 0);
 
     stack.no_faults().await;
@@ -55,7 +55,7 @@ async fn with_the_processor_away_before_the_charge_an_order_expires_and_is_never
     stack.faults(json!([{"kinds": ["rate_limit"], "route": CHARGE}])).await;
     let order = customer.places(2, "pm_card_visa").await;
     customer.sees(order, "cancelled/expired").await;
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'cancelled'", 1).await;
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'cancelled'", 1).await;
     stack.no_faults().await;
     expired(&stack, &customer, order).await;
     assert_eq!(stack.captured_and_refunded().await, (0, 0));
@@ -82,11 +82,11 @@ async fn an_expiry_after_the_announced_capture_ends_in_one_of_the_two() {
     let (mut stack, customer) = stack(4).await;
     let order = customer.places(2, "pm_card_idem_slow").await;
     // The request for the payment must be published, because the relay dies with `orders`.
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment", 1).await;
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment", 1).await;
     stack.kill("orders").await;
     let captured = "SELECT count(*) FROM outbox_event WHERE type LIKE '%PaymentCaptured%'";
-    stack.counts(Part::Payments, captured, 1).await;
-    stack.counts(Part::Orders, "SELECT count(*) FROM orders WHERE expires_at < clock_timestamp()", 1).await;
+    stack.counts(Part::PAYMENTS, captured, 1).await;
+    stack.counts(Part::ORDERS, "SELECT count(*) FROM orders WHERE expires_at < clock_timestamp()", 1).await;
     stack.launch_ready("orders", &[]).await;
     stack.at_rest().await;
     let confirmed = customer.order(order).await.status == "confirmed";
@@ -109,8 +109,8 @@ async fn early_repeated_and_reordered_webhooks_change_nothing() {
     assert!(stack.fault_count("duplicate_webhook").await > 0 && stack.fault_count("drop_reply").await == 1);
     assert_eq!(stack.captured_and_refunded().await, (COST, 0));
     let captures = "SELECT count(*) FROM ledger_transaction WHERE kind = 'capture'";
-    assert_eq!(stack.count(Part::Payments, captures).await, 1);
-    let stored = stack.count(Part::Payments, "SELECT count(*) FROM webhook_event").await;
-    let made = stack.count(Part::Provider, "SELECT count(*) FROM event").await;
+    assert_eq!(stack.count(Part::PAYMENTS, captures).await, 1);
+    let stored = stack.count(Part::PAYMENTS, "SELECT count(*) FROM webhook_event").await;
+    let made = stack.count(Part::PROVIDER, "SELECT count(*) FROM event").await;
     assert_eq!(stored, made, "each event once");
 }

@@ -50,9 +50,9 @@ async fn the_services_count_an_order_once_however_often_its_request_and_messages
         assert_eq!(customer.send(&request).await.status, 201);
     }
     stack.settled().await;
-    let orders = metrics(&mut stack, Part::Orders).await;
+    let orders = metrics(&mut stack, Part::ORDERS).await;
     assert_eq!(orders.count("idempotency_requests_total{outcome=\"replayed\"}"), 2);
-    let placed = stack.count(Part::Orders, "SELECT count(*) FROM orders").await;
+    let placed = stack.count(Part::ORDERS, "SELECT count(*) FROM orders").await;
     let events = stack.events().await;
     // A count follows its COMMIT, and a gauge is some seconds old.
     eventually("metrics that agree with the rows", async || {
@@ -67,8 +67,8 @@ async fn the_services_count_an_order_once_however_often_its_request_and_messages
             }
             published += seen.count("outbox_published_events_total");
         }
-        let orders = metrics(&mut stack, Part::Orders).await;
-        let payments = metrics(&mut stack, Part::Payments).await;
+        let orders = metrics(&mut stack, Part::ORDERS).await;
+        let payments = metrics(&mut stack, Part::PAYMENTS).await;
         let confirmed = orders.count("orders_reached_total{state=\"confirmed\"}");
         let captured = payments.count("payments_reached_total{state=\"captured\"}");
         let is_empty =

@@ -48,7 +48,7 @@ async fn with_the_database_away_commands_are_503_and_succeed_later() {
     assert_eq!(refused.header("content-type"), Some("application/problem+json"));
     // A health check of the second before the outage is cached.
     let not_ready = eventually("orders is not ready", async || {
-        let health = stack.api().get(Part::Orders, "/health/ready").await.unwrap();
+        let health = stack.api().get(Part::ORDERS, "/health/ready").await.unwrap();
         Some(health).filter(|health| health.status == 503)
     });
     let health = not_ready.await.json();
@@ -62,5 +62,5 @@ async fn with_the_database_away_commands_are_503_and_succeed_later() {
     });
     let order: Order = accepted.await.read(201).unwrap();
     customer.sees(order.id, "confirmed").await;
-    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, 3);
+    assert_eq!(stack.count(Part::ORDERS, "SELECT count(*) FROM orders").await, 3);
 }

@@ -56,7 +56,7 @@ async fn of_two_bodies_under_one_key_one_is_executed_in_each_of_a_thousand_races
         assert_eq!((executed, refused.count()), (1, 1), "{:?}", responses.map(|it| (it.status, it.code())));
     };
     stream::iter(0..1_000).for_each_concurrent(AT_ONCE, race).await;
-    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, 1 + 1_000);
+    assert_eq!(stack.count(Part::ORDERS, "SELECT count(*) FROM orders").await, 1 + 1_000);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,5 +70,5 @@ async fn of_a_hundred_copies_at_two_instances_one_is_executed() {
     for other in responses.iter().filter(|response| !is_executed(response)) {
         assert!(other.is_replay() || other.code() == "idempotency-key-in-progress", "{}", other.json());
     }
-    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, 1 + 1);
+    assert_eq!(stack.count(Part::ORDERS, "SELECT count(*) FROM orders").await, 1 + 1);
 }

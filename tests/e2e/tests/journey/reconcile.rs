@@ -29,7 +29,7 @@ impl ReconcileOutput {
 }
 
 async fn reconcile(stack: &Stack) -> ReconcileOutput {
-    let output = stack.operate(Part::Payments, &["reconcile", "--json"]).await;
+    let output = stack.operate(Part::PAYMENTS, &["reconcile", "--json"]).await;
     let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let mut counts = Vec::new();
     for (of, verdicts) in report["counts"].as_object().unwrap() {
@@ -46,7 +46,7 @@ async fn reconcile(stack: &Stack) -> ReconcileOutput {
 async fn reconcile_twice(stack: &Stack) -> ReconcileOutput {
     let first = reconcile(stack).await;
     stack.at_rest().await;
-    let mut owner = stack.database(Part::Payments).owner().await;
+    let mut owner = stack.database(Part::PAYMENTS).owner().await;
     let before = contents(&mut owner).await.unwrap();
     assert_eq!(reconcile(stack).await, first);
     assert_eq!(contents(&mut owner).await.unwrap(), before);
@@ -91,7 +91,7 @@ async fn take_there(stack: &Stack, reference: Uuid, deployment: &str, amount: i6
     // A new charge would not have to be known to us yet.
     change(
         stack,
-        Part::Provider,
+        Part::PROVIDER,
         &format!("UPDATE payment_intent SET created = created - 3600 WHERE id = '{id}'"),
     )
     .await;
@@ -105,22 +105,22 @@ async fn change(stack: &Stack, part: Part, sql: &str) {
 }
 
 async fn open_reviews(stack: &Stack) -> i64 {
-    stack.count(Part::Payments, "SELECT count(*) FROM review WHERE resolution IS NULL").await
+    stack.count(Part::PAYMENTS, "SELECT count(*) FROM review WHERE resolution IS NULL").await
 }
 
 /// Asks every question of `audits/` to payments: there is no violation.
 async fn is_sound(stack: &Stack) {
     let books = stack.books();
-    for question in audits::ALL.iter().filter(|question| question.of.contains(&Database::Payments)) {
-        assert_eq!(books.ask(Database::Payments, question).await.unwrap(), [""; 0], "{}", question.file);
+    for question in audits::of_service("payments") {
+        assert_eq!(books.ask(Database::PAYMENTS, question).await.unwrap(), [""; 0], "{}", question.file);
     }
 }
 
 /// Returns whether the ledger says what happened, as its audit has it.
 async fn ledger_is_sound(stack: &Stack) -> bool {
-    let question =
-        audits::ALL.iter().find(|question| question.file == "payments/the_ledger_says_what_happened.sql");
-    stack.books().ask(Database::Payments, question.unwrap()).await.unwrap().is_empty()
+    let question = audits::all()
+        .find(|question| question.file == "services/payments/audits/the_ledger_says_what_happened.sql");
+    stack.books().ask(Database::PAYMENTS, question.unwrap()).await.unwrap().is_empty()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,12 +149,12 @@ async fn both_books_agree_and_each_planted_difference_is_named_once() {
     for id in [&orphan, &twice] {
         assert!(found.differences.contains(&format!("{id} missing here")), "{found:?}");
         let reviewed = format!("SELECT count(*) FROM review WHERE reason = 'orphan' AND subject_id = '{id}'");
-        assert_eq!(stack.count(Part::Payments, &reviewed).await, 1);
+        assert_eq!(stack.count(Part::PAYMENTS, &reviewed).await, 1);
     }
     assert_eq!(open_reviews(&stack).await, 2);
     assert!(ledger_is_sound(&stack).await, "nothing in our books has changed");
 
-    change(&stack, Part::Payments, &format!("UPDATE payment SET amount = 1001 WHERE id = '{payment}'")).await;
+    change(&stack, Part::PAYMENTS, &format!("UPDATE payment SET amount = 1001 WHERE id = '{payment}'")).await;
     let found = reconcile_twice(&stack).await;
     found.is(
         1,
@@ -189,7 +189,7 @@ impl<'s> ReturnedRefund<'s> {
     /// Waits until payments knows of the return: the posting is reversed, the amount is free again, and a review is open.
     async fn has_failed(&self) {
         let stack = self.stack;
-        stack.counts(Part::Payments, "SELECT count(*) FROM refund WHERE state = 'failed'", 1).await;
+        stack.counts(Part::PAYMENTS, "SELECT count(*) FROM refund WHERE state = 'failed'", 1).await;
         for (expected, sql) in [
             (0, "SELECT refund_reserved AS count FROM payment"),
             (1, "SELECT count(*) FROM review WHERE reason = 'refund_returned' AND resolution IS NULL"),
@@ -201,7 +201,7 @@ impl<'s> ReturnedRefund<'s> {
             ),
             (0, "SELECT sum(amount)::bigint AS count FROM ledger_entry WHERE account = 'refunds'"),
         ] {
-            assert_eq!(stack.count(Part::Payments, sql).await, expected, "{sql}");
+            assert_eq!(stack.count(Part::PAYMENTS, sql).await, expected, "{sql}");
         }
         reconcile(stack).await.is(0, &["charges matched 1", "refunds matched 1"]);
         assert!(ledger_is_sound(stack).await);
@@ -221,10 +221,10 @@ async fn a_return_without_a_webhook_is_found_by_the_reconciliation() {
     let stack = Stack::start().await;
     stack.faults(json!([{"kinds": ["late_webhook"], "delay_ms": 60_000}])).await;
     let returned = ReturnedRefund::of(&stack).await;
-    stack.counts(Part::Provider, "SELECT count(*) FROM refund WHERE status = 'failed'", 1).await;
+    stack.counts(Part::PROVIDER, "SELECT count(*) FROM refund WHERE status = 'failed'", 1).await;
     let succeeded = "SELECT count(*) FROM refund WHERE state = 'succeeded'";
-    assert_eq!(stack.count(Part::Payments, succeeded).await, 1);
+    assert_eq!(stack.count(Part::PAYMENTS, succeeded).await, 1);
     reconcile(&stack).await.is(1, &["charges matched 1", "refunds unsettled 1"]);
-    assert_eq!(stack.count(Part::Payments, "SELECT count(*) FROM webhook_event").await, 0);
+    assert_eq!(stack.count(Part::PAYMENTS, "SELECT count(*) FROM webhook_event").await, 0);
     returned.has_failed().await;
 }

@@ -10,7 +10,7 @@ const CARD: &str = "pm_card_visa";
 
 /// A command of payments, and whether it is done.
 async fn operate(stack: &Stack, words: &[&str]) -> (bool, Value) {
-    let output = stack.operate(Part::Payments, &[words, &["--json"]].concat()).await;
+    let output = stack.operate(Part::PAYMENTS, &[words, &["--json"]].concat()).await;
     let report = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     (output.is_success(), report)
 }
@@ -59,11 +59,11 @@ async fn a_released_key_is_free_for_a_new_command_and_a_key_with_an_effect_stays
     // The time of the first charge ends. It is not made.
     let now = "UPDATE payment SET expires_at = '2020-01-01' WHERE state = 'requested';
                UPDATE processor_call SET due_at = '2020-01-01' WHERE due_at IS NOT NULL;";
-    stack.database(Part::Payments).owner().await.batch_execute(now).await.unwrap();
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'cancelled'", 1).await;
+    stack.database(Part::PAYMENTS).owner().await.batch_execute(now).await.unwrap();
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'cancelled'", 1).await;
     assert_eq!(stack.captured_and_refunded().await, (700, 0));
     let facts = "SELECT count(*) FROM audit_fact WHERE action = 'key.release' AND actor = '@operator:kim'";
-    assert_eq!(stack.count(Part::Payments, facts).await, 1);
-    let audited = stack.operate(Part::Payments, &["audit"]).await;
+    assert_eq!(stack.count(Part::PAYMENTS, facts).await, 1);
+    let audited = stack.operate(Part::PAYMENTS, &["audit"]).await;
     assert!(audited.is_success(), "{audited:?}");
 }

@@ -24,7 +24,7 @@ async fn a_repeated_request_is_one_order_and_equal_responses() {
     let replays = responses.iter().filter(|response| response.is_replay()).count();
     let bodies: BTreeSet<_> = responses.into_iter().map(|response| response.body).collect();
     assert_eq!((bodies.len(), replays), (1, 19));
-    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM orders").await, 2);
+    assert_eq!(stack.count(Part::ORDERS, "SELECT count(*) FROM orders").await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

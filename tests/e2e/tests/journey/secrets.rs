@@ -48,7 +48,7 @@ async fn secrets_and_keys_are_stored_only_where_they_must_be() {
     errors(&stack, &customer, &mut exchange).await;
     operators(&stack, &mut exchange).await;
     stack.at_rest().await;
-    assert!(stack.count(Part::Payments, "SELECT count(*) FROM webhook_event").await > 0);
+    assert!(stack.count(Part::PAYMENTS, "SELECT count(*) FROM webhook_event").await > 0);
 
     plant(&stack).await;
     let mut leftovers = stack.leftovers().await;
@@ -86,7 +86,7 @@ async fn payments(stack: &Stack, customer: &Customer, exchange: &mut Exchange) {
     }
     exchange.send(customer, charge(euros(1000), "pm_card_visa_chargeDeclined")).await;
     eventually("a review is open", async || {
-        (stack.count(Part::Payments, "SELECT count(*) FROM review").await > 0).then_some(())
+        (stack.count(Part::PAYMENTS, "SELECT count(*) FROM review").await > 0).then_some(())
     })
     .await;
 }
@@ -97,7 +97,7 @@ async fn errors(stack: &Stack, customer: &Customer, exchange: &mut Exchange) {
     let forged = webhook(&used, &format!("t=1,v1={}", "ab".repeat(32)));
     let other_body = customer.tea(7, "pm_card_visa").with_key(&used);
     let unreadable = Request { body: Some(format!("{{\"{SECRET_KEY}\":1}}")), ..other_body.clone() };
-    let key = Request::get(Part::Orders, format!("/v1/idempotency-keys/{used}"));
+    let key = Request::get(Part::ORDERS, format!("/v1/idempotency-keys/{used}"));
     let mut refused = Vec::new();
     for request in [forged, other_body, unreadable, key] {
         refused.push(customer.send(&request).await);
@@ -119,8 +119,8 @@ async fn errors(stack: &Stack, customer: &Customer, exchange: &mut Exchange) {
 /// Operators resolve a review, reconcile, and audit the books.
 async fn operators(stack: &Stack, exchange: &mut Exchange) {
     let review = "SELECT 1::bigint AS count FROM review WHERE reason = 'refund_failed'";
-    assert_eq!(stack.count(Part::Payments, review).await, 1);
-    let listed = stack.operate(Part::Payments, &["review", "list", "--json"]).await;
+    assert_eq!(stack.count(Part::PAYMENTS, review).await, 1);
+    let listed = stack.operate(Part::PAYMENTS, &["review", "list", "--json"]).await;
     let list: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|_| panic!("{listed:?}"));
     let id = list["reviews"][0]["review_id"].as_str().unwrap_or_else(|| panic!("{list}")).to_owned();
     for words in [
@@ -131,7 +131,7 @@ async fn operators(stack: &Stack, exchange: &mut Exchange) {
         &["inbox", "parked"],
         &["outbox", "status"],
     ] {
-        let output = stack.operate(Part::Payments, words).await;
+        let output = stack.operate(Part::PAYMENTS, words).await;
         assert!(output.is_success(), "{words:?}: {output:?}");
         exchange.responses.push(Leftover::new(format!("payments {}", words.join(" ")), output.text()));
     }
@@ -143,7 +143,7 @@ const PLANTED: &str = "payments.planted.bytes";
 
 async fn plant(stack: &Stack) {
     let planted = format!("CREATE TABLE planted AS SELECT convert_to('{{{SECRET_KEY}}}', 'UTF8') AS bytes");
-    let mut owner = stack.database(Part::Payments).owner().await;
+    let mut owner = stack.database(Part::PAYMENTS).owner().await;
     diesel_async::RunQueryDsl::execute(sql_query(planted), &mut owner).await.unwrap();
 }
 
@@ -201,7 +201,7 @@ async fn provider_keys(stack: &Stack) -> Vec<String> {
         provider_key: String,
     }
     let query = sql_query("SELECT provider_key FROM processor_call");
-    let keys: Vec<Key> = stack.books().load(Part::Payments, query).await.unwrap();
+    let keys: Vec<Key> = stack.books().load(Part::PAYMENTS, query).await.unwrap();
     assert!(keys.len() >= 8, "{}", keys.len());
     keys.into_iter().map(|row| row.provider_key).collect()
 }

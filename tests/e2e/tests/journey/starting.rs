@@ -11,16 +11,16 @@ async fn a_service_without_its_servers_waits_and_says_which_is_missing() {
     let away = [("IDEM_DATABASE__URL", nowhere), ("IDEM_DATABASE__MIGRATION_URL", nowhere)];
     stack.launch("orders", &away);
     stack.program("orders").address().await.unwrap();
-    let ready = stack.api().get(Part::Orders, "/health/ready").await.unwrap();
+    let ready = stack.api().get(Part::ORDERS, "/health/ready").await.unwrap();
     assert_eq!(ready.status, 503);
     assert_ne!(ready.json()["database"], "ok");
-    assert_eq!(stack.api().get(Part::Orders, "/health/live").await.unwrap().status, 200);
+    assert_eq!(stack.api().get(Part::ORDERS, "/health/live").await.unwrap().status, 200);
     assert!(stack.has_ended("orders").is_none());
 
     stack.launch("orders", &[("IDEM_KAFKA__BROKERS", "127.0.0.1:1")]);
     stack.program("orders").address().await.unwrap();
     let health = eventually("the database is reached and the broker is not", async || {
-        let ready = stack.api().get(Part::Orders, "/health/ready").await.unwrap();
+        let ready = stack.api().get(Part::ORDERS, "/health/ready").await.unwrap();
         (ready.json()["database"] == "ok").then_some(ready)
     })
     .await;

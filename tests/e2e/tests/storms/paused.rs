@@ -69,9 +69,9 @@ async fn an_instance_that_was_paused_past_its_session_causes_nothing_but_duplica
         })
         .await;
         let confirmed = "SELECT count(*) FROM orders WHERE state = 'confirmed'";
-        let before = stack.count(Part::Orders, confirmed).await;
+        let before = stack.count(Part::ORDERS, confirmed).await;
         eventually("orders are confirmed without it", async || {
-            (stack.count(Part::Orders, confirmed).await >= before + 5).then_some(())
+            (stack.count(Part::ORDERS, confirmed).await >= before + 5).then_some(())
         })
         .await;
         let before = assignments(&mut stack, service);

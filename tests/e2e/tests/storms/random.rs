@@ -117,7 +117,7 @@ async fn after_kills_and_freezes_of_everything_at_random_every_order_ends_as_pro
 
     println!("{faults} faults, the last of them now over");
     // Waits at most a minute, beside the last requests of the customers.
-    let (responses, ()) = tokio::join!(load.finish(), storm.stack.counts(Part::Orders, OPEN_ORDERS, 0));
+    let (responses, ()) = tokio::join!(load.finish(), storm.stack.counts(Part::ORDERS, OPEN_ORDERS, 0));
     for program in PROGRAMS {
         storm.stack.ready(program).await;
     }

@@ -69,9 +69,9 @@ async fn with_postgres_restarted_and_killed_under_load_accepted_orders_end_as_pr
 
 /// Waits until so many more orders are accepted.
 async fn accepted(stack: &Stack, more: i64) {
-    let before = stack.count(Part::Orders, ACCEPTED).await;
+    let before = stack.count(Part::ORDERS, ACCEPTED).await;
     eventually("orders are accepted", async || {
-        (stack.count(Part::Orders, ACCEPTED).await >= before + more).then_some(())
+        (stack.count(Part::ORDERS, ACCEPTED).await >= before + more).then_some(())
     })
     .await;
 }

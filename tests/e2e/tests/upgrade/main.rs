@@ -49,9 +49,9 @@ async fn replace(stack: &mut Stack, instance: usize, (folder, known): Commit<'_>
 
 async fn more_orders_are_confirmed(stack: &Stack) {
     let confirmed = "SELECT count(*) FROM orders WHERE state = 'confirmed'";
-    let before = stack.count(Part::Orders, confirmed).await;
+    let before = stack.count(Part::ORDERS, confirmed).await;
     eventually("more orders are confirmed", async || {
-        (stack.count(Part::Orders, confirmed).await >= before + MORE).then_some(())
+        (stack.count(Part::ORDERS, confirmed).await >= before + MORE).then_some(())
     })
     .await;
 }
@@ -61,7 +61,7 @@ async fn more_orders_are_confirmed(stack: &Stack) {
 async fn old_and_new_programs_run_side_by_side_while_each_replaces_the_other_under_load() {
     let (old, new) = (PathBuf::from(given("IDEM_BASE_BIN_DIR")), programs());
     let mut stack = Stack::prepared(Options { two_of_each: true, ..Options::default() }).await;
-    stack.launch_ready(Part::Provider.name(), &[]).await;
+    stack.launch_ready(Part::PROVIDER.name(), &[]).await;
     for service in Part::SERVICES {
         for instance in [1, 2] {
             stack.launch_from(&old, &service.instance(instance).to_string(), as_base_knows_them).await;

@@ -51,25 +51,25 @@ pub struct Account {
 
 /// Charges a card without an order.
 pub fn charge(amount: Money, card: &str) -> Request {
-    Request::post(Part::Payments, "/v1/payments", &json!({"amount": amount, "payment_method": card}))
+    Request::post(Part::PAYMENTS, "/v1/payments", &json!({"amount": amount, "payment_method": card}))
 }
 
 /// Refunds a part of a payment.
 pub fn refund(payment: Uuid, amount: Money) -> Request {
     let body = json!({"amount": amount, "reason": "broken"});
-    Request::post(Part::Payments, format!("/v1/payments/{payment}/refunds"), &body)
+    Request::post(Part::PAYMENTS, format!("/v1/payments/{payment}/refunds"), &body)
 }
 
 /// Delivers an event to payments, in place of the processor.
 pub fn webhook(event: &str, signature: &str) -> Request {
-    let request = Request::post(Part::Payments, "/v1/webhooks/provider", &Value::Null).without_key();
+    let request = Request::post(Part::PAYMENTS, "/v1/webhooks/provider", &Value::Null).without_key();
     Request { body: Some(event.to_owned()), ..request }.with_header("Stripe-Signature", signature)
 }
 
 impl Api<'_> {
     /// A payment.
     pub async fn payment(&self, id: Uuid) -> Result<Payment> {
-        self.get(Part::Payments, format!("/v1/payments/{id}")).await?.read(200)
+        self.get(Part::PAYMENTS, format!("/v1/payments/{id}")).await?.read(200)
     }
 
     /// The accounts of the tenant.
@@ -78,7 +78,7 @@ impl Api<'_> {
         struct Balances {
             data: Vec<Account>,
         }
-        Ok(self.get(Part::Payments, "/v1/ledger/balances").await?.read::<Balances>(200)?.data)
+        Ok(self.get(Part::PAYMENTS, "/v1/ledger/balances").await?.read::<Balances>(200)?.data)
     }
 
     /// Sends a charge or a refund, and waits until its operation has succeeded; returns the payment or the refund.
@@ -94,7 +94,7 @@ impl Api<'_> {
             return Err(Error::unexpected(accepted, status));
         }
         until("the operation has ended", LIMIT, "./dev logs payments", async || {
-            let seen: Value = self.get(Part::Payments, &operation).await?.read(200)?;
+            let seen: Value = self.get(Part::PAYMENTS, &operation).await?.read(200)?;
             let reply = &seen["reply"];
             Ok(if reply["status"] == status { Ok(reply["body"].clone()) } else { Err(seen.to_string()) })
         })

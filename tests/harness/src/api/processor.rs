@@ -12,18 +12,18 @@ const FAULTS: &str = "/_faults";
 impl Api<'_> {
     /// A read of the processor.
     pub async fn ask_processor(&self, path: &str) -> Result<Value> {
-        self.get(Part::Provider, path).await?.read(200)
+        self.get(Part::PROVIDER, path).await?.read(200)
     }
 
     /// Replaces the faults of the processor by these rules.
     pub async fn set_faults(&self, rules: &Value) -> Result<()> {
-        let request = Request::post(Part::Provider, FAULTS, &json!({ "rules": rules })).without_key();
+        let request = Request::post(Part::PROVIDER, FAULTS, &json!({ "rules": rules })).without_key();
         self.send(&request).await?.read::<Value>(200).map(drop)
     }
 
     /// Removes all faults and their counters.
     pub async fn clear_faults(&self) -> Result<()> {
-        let request = Request { method: Method::DELETE, ..Request::get(Part::Provider, FAULTS) };
+        let request = Request { method: Method::DELETE, ..Request::get(Part::PROVIDER, FAULTS) };
         self.send(&request).await?.read::<Value>(200).map(drop)
     }
 

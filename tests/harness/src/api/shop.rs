@@ -60,31 +60,31 @@ pub fn place_order(lines: &[(&str, i64)], card: &str, reference: &str) -> Reques
     if !reference.is_empty() {
         body["reference"] = json!(reference);
     }
-    Request::post(Part::Orders, "/v1/orders", &body)
+    Request::post(Part::ORDERS, "/v1/orders", &body)
 }
 
 /// Cancels an order.
 pub fn cancel_order(order: Uuid) -> Request {
-    Request::post(Part::Orders, format!("/v1/orders/{order}/cancel"), &json!({"reason": "changed my mind"}))
+    Request::post(Part::ORDERS, format!("/v1/orders/{order}/cancel"), &json!({"reason": "changed my mind"}))
 }
 
 /// Puts an item on sale, or changes its price.
 pub fn put_item(sku: &str, name: &str, price: Money) -> Request {
     let body = json!({"name": name, "unit_price": price});
-    let post = Request::post(Part::Inventory, format!("/v1/items/{sku}"), &body);
+    let post = Request::post(Part::INVENTORY, format!("/v1/items/{sku}"), &body);
     Request { method: Method::PUT, ..post.without_key() }
 }
 
 /// Delivers pieces of an item.
 pub fn adjust_stock(sku: &str, delta: i64) -> Request {
     let body = json!({"delta": delta, "reason": "delivery"});
-    Request::post(Part::Inventory, format!("/v1/items/{sku}/adjustments"), &body)
+    Request::post(Part::INVENTORY, format!("/v1/items/{sku}/adjustments"), &body)
 }
 
 impl Api<'_> {
     /// An order.
     pub async fn order(&self, id: Uuid) -> Result<Order> {
-        self.get(Part::Orders, format!("/v1/orders/{id}")).await?.read(200)
+        self.get(Part::ORDERS, format!("/v1/orders/{id}")).await?.read(200)
     }
 
     /// Cancels an order. The caller judges the response.
@@ -99,7 +99,7 @@ impl Api<'_> {
 
     /// The stock of an item.
     pub async fn stock(&self, sku: &str) -> Result<Stock> {
-        self.get(Part::Inventory, format!("/v1/items/{sku}")).await?.read(200)
+        self.get(Part::INVENTORY, format!("/v1/items/{sku}")).await?.read(200)
     }
 
     /// The status of the reservation of an order; `none` without one.
@@ -108,7 +108,7 @@ impl Api<'_> {
         struct Reservation {
             status: String,
         }
-        let response = self.get(Part::Inventory, format!("/v1/reservations/{order}")).await?;
+        let response = self.get(Part::INVENTORY, format!("/v1/reservations/{order}")).await?;
         if response.status == 404 {
             return Ok("none".to_owned());
         }

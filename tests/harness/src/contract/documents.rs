@@ -1,6 +1,7 @@
 //! The OpenAPI documents of the services, and the operation of a request in them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use reqwest::Method;
@@ -9,12 +10,11 @@ use serde_json::Value;
 use crate::{Part, Request};
 
 pub(super) static DOCUMENTS: LazyLock<BTreeMap<Part, Value>> = LazyLock::new(|| {
-    let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
-    BTreeMap::from([
-        (Part::Orders, read(include_str!("../../../../openapi/orders.json"))),
-        (Part::Payments, read(include_str!("../../../../openapi/payments.json"))),
-        (Part::Inventory, read(include_str!("../../../../openapi/inventory.json"))),
-    ])
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi");
+    let read = |part: Part| {
+        std::fs::read_to_string(folder.join(format!("{}.json", part.name()))).unwrap_or_default()
+    };
+    Part::SERVICES.map(|part| (part, serde_json::from_str(&read(part)).unwrap_or_default())).into()
 });
 
 /// The paths with their operations, and those of webhooks.

@@ -96,13 +96,13 @@ mod tests {
     use super::*;
 
     fn judged(status: u16, headers: &[(&'static str, &'static str)], body: &Value) -> Option<String> {
-        let request = Request::post(Part::Orders, "/v1/orders/1/cancel", &json!({ "reason": "late" }));
+        let request = Request::post(Part::ORDERS, "/v1/orders/1/cancel", &json!({ "reason": "late" }));
         let header = |(name, value): &(&'static str, &'static str)| {
             (HeaderName::from_static(name), HeaderValue::from_static(value))
         };
         let response = Response {
             request: request.name(),
-            instance: Part::Orders.instance(1),
+            instance: Part::ORDERS.instance(1),
             status,
             headers: headers.iter().map(header).collect::<HeaderMap>(),
             body: body.to_string().into_bytes(),

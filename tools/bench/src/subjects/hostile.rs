@@ -21,7 +21,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     let database = environment.postgres.database("hostile").await?;
     let mut settings = environment.service_settings(&database, &environment.topics("hostile"));
     settings.push(("IDEM_HTTP__DOCS".to_owned(), "true".to_owned()));
-    let mut service = environment.start(Part::Orders.instance(1), &settings)?;
+    let mut service = environment.start(Part::ORDERS.instance(1), &settings)?;
     service.ready().await?;
     stock_catalogue(&database.owner().await?).await?;
     let address = service.address().await?;

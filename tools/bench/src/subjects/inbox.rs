@@ -40,7 +40,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     eprintln!("inbox: {} messages", workload.messages);
     let database = environment.postgres.database("inbox").await?;
     let topics = environment.topics("inbox");
-    environment.migrate(Part::Orders, &database, &topics).await?;
+    environment.migrate(Part::ORDERS, &database, &topics).await?;
     let owner = database.owner().await?;
     owner.run(TABLE).await?;
     let topic = environment.make_topic(&topics).await?;

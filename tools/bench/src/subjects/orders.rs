@@ -65,7 +65,7 @@ impl Placer {
     ) -> Result<Vec<Self>> {
         let mut placers = Vec::new();
         for _ in 0..connections {
-            let client = Client::open(environment, Part::Orders, address).await?;
+            let client = Client::open(environment, Part::ORDERS, address).await?;
             placers.push(Self { client, keys: Vec::new() });
         }
         Ok(placers)

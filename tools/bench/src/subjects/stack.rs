@@ -56,12 +56,12 @@ impl<'g> Stack<'g> {
     async fn start_program(&mut self, part: Part) -> Result<()> {
         let mut settings = self.environment.service_settings(self.database(part)?, &self.topics);
         let mut set = |name: &str, value: String| settings.push((name.to_owned(), value));
-        if part == Part::Payments {
-            set("IDEM_PROCESSOR__URL", format!("http://{}", self.address(Part::Provider)?));
+        if part == Part::PAYMENTS {
+            set("IDEM_PROCESSOR__URL", format!("http://{}", self.address(Part::PROVIDER)?));
             set("IDEM_PROCESSOR__SECRET_KEY", "sk_test_bench".to_owned());
         }
         settings.extend(self.settings.iter().cloned());
-        if part == Part::Provider {
+        if part == Part::PROVIDER {
             settings.retain(|(name, _)| name == "IDEM_HTTP__PORT" || name.starts_with("IDEM_DATABASE__"));
         }
         let mut program = self.environment.start(part.instance(1), &settings)?;
@@ -106,7 +106,7 @@ impl<'g> Stack<'g> {
 
     /// So many connections that place orders.
     pub(crate) async fn placers(&self, connections: usize) -> Result<Vec<Placer>> {
-        Placer::open(self.environment, self.address(Part::Orders)?, connections).await
+        Placer::open(self.environment, self.address(Part::ORDERS)?, connections).await
     }
 
     /// Resident memory of each program, in MiB.
@@ -137,7 +137,7 @@ impl<'g> Stack<'g> {
     }
 
     async fn no_order_left(&self, condition: &str, query: &str) -> Result<()> {
-        let owner = self.database(Part::Orders)?.owner().await?;
+        let owner = self.database(Part::ORDERS)?.owner().await?;
         until(condition, LIMIT, "the logs of the services", async || {
             let left: i64 = owner.one(query).await?.get(0);
             Ok(if left == 0 { Ok(()) } else { Err(format!("{left} orders are left")) })

@@ -102,7 +102,7 @@ impl Compose {
 
     async fn ready(&self, instance: Instance) -> Result<()> {
         let condition = format!("{instance} is ready");
-        if instance.part == Part::Kafka {
+        if instance.part == Part::KAFKA {
             let brokers: Brokers = self.brokers().parse()?;
             return until(condition, LIMIT, "docker compose logs kafka", async || {
                 Ok(Ok(messaging::health(&brokers, Duration::from_secs(2)).await?))
@@ -227,10 +227,10 @@ mod tests {
     #[test]
     fn every_part_is_where_its_port_is_published() {
         let compose = Compose::read(&addresses()).unwrap();
-        assert_eq!(compose.address(Part::Payments.instance(1)), "127.0.0.1:8082");
+        assert_eq!(compose.address(Part::PAYMENTS.instance(1)), "127.0.0.1:8082");
         assert_eq!(compose.brokers(), "127.0.0.1:8121");
         let database = "postgres://provider_owner:provider_owner@127.0.0.1:8111/provider";
-        assert_eq!(compose.database(Part::Provider), database);
+        assert_eq!(compose.database(Part::PROVIDER), database);
     }
 
     #[test]

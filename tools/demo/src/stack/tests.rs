@@ -63,37 +63,37 @@ fn stack(instances: usize) -> Stack {
 
 /// The first processes that the next two requests try.
 fn first_two(stack: &Stack) -> [Option<Instance>; 2] {
-    [stack.in_turn(Part::Orders), stack.in_turn(Part::Orders)].map(|turn| turn.first().copied())
+    [stack.in_turn(Part::ORDERS), stack.in_turn(Part::ORDERS)].map(|turn| turn.first().copied())
 }
 
 #[tokio::test]
 async fn requests_go_to_each_instance_in_turn_and_past_one_that_is_away() {
     let stack = stack(2);
-    let [first, second] = [1, 2].map(|number| Part::Orders.instance(number));
+    let [first, second] = [1, 2].map(|number| Part::ORDERS.instance(number));
     assert_eq!(first_two(&stack), [Some(first), Some(second)]);
 
     stack.pause(&[first]).await.unwrap();
     assert_eq!(first_two(&stack), [Some(second), Some(second)]);
-    assert!(!stack.in_turn(Part::Orders).contains(&first));
+    assert!(!stack.in_turn(Part::ORDERS).contains(&first));
 
     stack.start(&[first]).await.unwrap();
     assert_eq!(first_two(&stack).iter().flatten().filter(|instance| **instance == first).count(), 1);
 
     stack.kill(first).await.unwrap();
-    assert_eq!(stack.in_turn(Part::Orders).len(), 2, "clients do not know of the kill");
+    assert_eq!(stack.in_turn(Part::ORDERS).len(), 2, "clients do not know of the kill");
 
     stack.stop(&[first, second]).await.unwrap();
-    assert_eq!(stack.in_turn(Part::Orders).len(), 2, "without any process, all are tried");
+    assert_eq!(stack.in_turn(Part::ORDERS).len(), 2, "without any process, all are tried");
 
     stack.up_all().await.unwrap();
-    assert_eq!(stack.in_turn(Part::Orders).len(), 2);
+    assert_eq!(stack.in_turn(Part::ORDERS).len(), 2);
 }
 
 #[test]
 fn relays_run_apart_where_there_are_two_instances() {
-    assert_eq!(stack(1).relays(Part::Orders), []);
-    assert_eq!(stack(2).relays(Part::Orders), [1, 2].map(|number| Part::Orders.relay(number)));
-    assert_eq!(stack(2).relays(Part::Provider), []);
+    assert_eq!(stack(1).relays(Part::ORDERS), []);
+    assert_eq!(stack(2).relays(Part::ORDERS), [1, 2].map(|number| Part::ORDERS.relay(number)));
+    assert_eq!(stack(2).relays(Part::PROVIDER), []);
     assert_eq!(stack(2).processes().len(), Part::SERVICES.len() * 4 + 1);
-    assert_eq!(stack(2).addresses(Part::Orders), ":orders :orders-2");
+    assert_eq!(stack(2).addresses(Part::ORDERS), ":orders :orders-2");
 }

@@ -32,7 +32,7 @@ pub(super) async fn questions(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()
         step.no_violations(it.question, found, &it.command);
     }
     let questions = asked.iter().map(|it| it.question).collect::<BTreeSet<_>>().len();
-    let databases = Database::ALL.len();
+    let databases = Database::all().count();
     step.figure(format!("{questions} questions to {databases} databases, asked {} times", asked.len()));
     step.figure(format!("violations: {violations}"));
     Ok(())

@@ -15,7 +15,7 @@ const REFERENCE: &str = "broker-away";
 pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     demo.settled().await?;
     step.progress("stopping the broker");
-    demo.stack.down(&[Part::Kafka]).await?;
+    demo.stack.down(&[Part::KAFKA]).await?;
     let listens = demo.kafka.listens().await;
     let expected = "no listener (./dev does not stop a broker that IDEM_KAFKA_BROKERS names)";
     step.check("the broker", expected, "a listener", !listens, "./dev status");
@@ -25,11 +25,11 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let took = start.elapsed();
     let found = demo.orders_with_reference(REFERENCE).await?.len();
     step.equal("orders accepted", ORDERS, found, "./dev psql orders");
-    let ready = demo.api.get(Part::Orders, "/health/ready").await?.status;
+    let ready = demo.api.get(Part::ORDERS, "/health/ready").await?.status;
     step.equal("readiness of orders", 200, ready, "./dev logs orders");
     step.figure(format!("{found} orders accepted without the broker in {}", span(took)));
 
-    let waiting = demo.books.backlog(Part::Orders, &demo.tenant).await?.of_tenant;
+    let waiting = demo.books.backlog(Part::ORDERS, &demo.tenant).await?.of_tenant;
     step.equal(
         "events waiting in the outbox",
         i64::try_from(ORDERS).unwrap_or_default(),
@@ -40,7 +40,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.figure(format!("outbox backlog {waiting}"));
 
     step.progress("starting the broker");
-    demo.stack.up(&[Part::Kafka]).await?;
+    demo.stack.up(&[Part::KAFKA]).await?;
     let back = Instant::now();
     step.progress("waiting until the backlog is drained");
     let drained = drained_after(demo, back).await?;
@@ -58,7 +58,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 
 async fn drained_after(demo: &Demo<'_>, start: Instant) -> Result<Duration> {
     until("the outbox is drained", LIMIT, "./dev logs orders", async || {
-        let waiting = demo.books.backlog(Part::Orders, &demo.tenant).await?.of_tenant;
+        let waiting = demo.books.backlog(Part::ORDERS, &demo.tenant).await?.of_tenant;
         Ok(if waiting == 0 { Ok(start.elapsed()) } else { Err(format!("{waiting} events wait")) })
     })
     .await

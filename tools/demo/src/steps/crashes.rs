@@ -12,7 +12,7 @@ use crate::report::Step;
 pub(crate) async fn orders(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     const REFERENCE: &str = "orders-killed";
     step.progress("restarting orders with a crash point");
-    let victim = Part::Orders.instance(1);
+    let victim = Part::ORDERS.instance(1);
     // After COMMIT, before the first byte of the response.
     demo.stack.arm(victim, "execute.after_commit:1").await?;
     let request = place_order(&[(TEA, 1)], VISA, REFERENCE);
@@ -31,7 +31,7 @@ pub(crate) async fn orders(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.equal("orders committed by then", 1, committed.len(), "./dev psql orders");
 
     // With two instances, the other one answers the retry before the victim is back.
-    let other = demo.stack.instances(Part::Orders).into_iter().find(|instance| *instance != victim);
+    let other = demo.stack.instances(Part::ORDERS).into_iter().find(|instance| *instance != victim);
     let early = match other {
         Some(other) => Some(demo.api.send_at(other, &request).await?),
         None => None,
@@ -72,8 +72,8 @@ pub(crate) async fn payments(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()>
     demo.settled().await?;
     step.progress("restarting payments with a crash point");
     // Otherwise another instance could take the charge.
-    demo.stack.down(&[Part::Payments]).await?;
-    let victim = Part::Payments.instance(1);
+    demo.stack.down(&[Part::PAYMENTS]).await?;
+    let victim = Part::PAYMENTS.instance(1);
     demo.stack.arm(victim, "charge.response_read:1").await?;
     let placed = demo.order_tea(VISA, "payments-killed").await?;
     step.progress("waiting until payments is dead");
@@ -90,7 +90,7 @@ pub(crate) async fn payments(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()>
     step.equal("charges in the processor's books by then", 1, before.charges, "./dev psql provider");
 
     step.progress("starting payments again");
-    demo.stack.up(&[Part::Payments]).await?;
+    demo.stack.up(&[Part::PAYMENTS]).await?;
     step.progress("waiting until the order is confirmed");
     let ended = demo.ends(placed.id).await?;
     let (after, attempts) = (demo.charged_for(&ended).await?, demo.charge_call_of(&ended).await?.attempts);

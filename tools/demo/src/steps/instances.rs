@@ -49,7 +49,7 @@ fn random_pause() -> Duration {
 
 /// A consumer is killed and comes back: its partitions move to the other instance and back.
 pub(crate) async fn rebalance(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let victim = Part::Inventory.instance(2);
+    let victim = Part::INVENTORY.instance(2);
     step.progress("placing orders all the time");
     let start = Instant::now();
     let traffic = Traffic::during(demo, "rebalanced", async |traffic| {
@@ -68,12 +68,12 @@ pub(crate) async fn rebalance(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()
 /// The active relay dies between publishing and its checkpoint: the other relay takes over once the lease has run out,
 /// and publishes those messages again.
 pub(crate) async fn relay_takeover(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let (_, epoch) = demo.relay_after(Part::Orders, 0).await?;
-    let [victim, successor] = [1, 2].map(|number| Part::Orders.relay(number));
+    let (_, epoch) = demo.relay_after(Part::ORDERS, 0).await?;
+    let [victim, successor] = [1, 2].map(|number| Part::ORDERS.relay(number));
     step.progress("restarting a relay with a crash point");
     demo.stack.stop(&[victim, successor]).await?;
     demo.stack.arm(victim, "relay.before_checkpoint:1").await?;
-    let (active, epoch) = demo.relay_after(Part::Orders, epoch).await?;
+    let (active, epoch) = demo.relay_after(Part::ORDERS, epoch).await?;
     step.equal("the active relay", victim, active, "./dev status");
     demo.stack.start(&[successor]).await?;
     let repeats = demo.delivery().await?.repeats();
@@ -81,7 +81,7 @@ pub(crate) async fn relay_takeover(demo: &Demo<'_>, step: &mut Step<'_>) -> Resu
     step.progress("placing orders all the time");
     let first = Instant::now();
     let traffic = Traffic::during(demo, "relay-killed", async |traffic| {
-        let (active, next) = demo.relay_after(Part::Orders, epoch).await?;
+        let (active, next) = demo.relay_after(Part::ORDERS, epoch).await?;
         let took = first.elapsed();
         step.equal("the next relay and its epoch", (successor, epoch + 1), (active, next), "./dev status");
         step.figure(format!("{victim} killed between publishing and its checkpoint"));
@@ -101,15 +101,15 @@ pub(crate) async fn relay_takeover(demo: &Demo<'_>, step: &mut Step<'_>) -> Resu
 /// A relay and a consumer are paused past lease and session, and resumed: what they still do is refused, or is a
 /// duplicate.
 pub(crate) async fn pause_past_lease(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let (relay, epoch) = demo.relay_after(Part::Orders, 0).await?;
-    let consumer = Part::Payments.instance(2);
+    let (relay, epoch) = demo.relay_after(Part::ORDERS, 0).await?;
+    let consumer = Part::PAYMENTS.instance(2);
     let repeats = demo.delivery().await?.repeats();
     step.progress("placing orders all the time");
     let traffic = Traffic::during(demo, "paused", async |traffic| {
         let paused = Instant::now();
         demo.stack.pause(&[relay, consumer]).await?;
         step.progress("waiting until other processes have taken over");
-        let (successor, next) = demo.relay_after(Part::Orders, epoch).await?;
+        let (successor, next) = demo.relay_after(Part::ORDERS, epoch).await?;
         step.equal("the epoch", epoch + 1, next, "./dev psql orders");
         step.figure(format!("{relay} paused, {successor} took over after {}", span(paused.elapsed())));
         // The session and the leases of the paused consumer run out, and the other instance does its work.
@@ -122,7 +122,7 @@ pub(crate) async fn pause_past_lease(demo: &Demo<'_>, step: &mut Step<'_>) -> Re
     .await?;
     let orders = traffic.settle(step).await?;
     demo.settled().await?;
-    let (holder, _) = demo.relay_after(Part::Orders, epoch).await?;
+    let (holder, _) = demo.relay_after(Part::ORDERS, epoch).await?;
     step.check("the relay that publishes now", "the successor", holder, holder != relay, "./dev status");
     let delivery = demo.delivery().await?;
     step.no_violations("first occurrences in order", &delivery.disordered(), "./dev topics");

@@ -12,7 +12,7 @@ const HINT: &str = "GET /v1/ledger/balances of payments, ./dev psql provider";
 pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.progress("waiting until nothing is in progress");
     demo.settled().await?;
-    let audit = demo.stack.platform.command(Part::Payments, &["audit"]).await?;
+    let audit = demo.stack.platform.command(Part::PAYMENTS, &["audit"]).await?;
     step.equal("whether the ledger agrees with itself, by the exit code", true, audit.is_success(), AUDIT);
     step.figure(audit.text().lines().last().unwrap_or_default());
 

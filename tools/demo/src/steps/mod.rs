@@ -64,7 +64,7 @@ impl Run<'_, '_, '_> {
             self.step("payments killed after a charge", async |step| crashes::payments(demo, step).await)
                 .await;
         } else {
-            let victims = [Part::Orders, Part::Payments].map(|part| part.instance(1));
+            let victims = [Part::ORDERS, Part::PAYMENTS].map(|part| part.instance(1));
             let kills = async |step: &mut Step<'_>| {
                 instances::kill_in_turn(demo, step, "killed-any-time", &victims).await
             };
@@ -93,7 +93,7 @@ impl Run<'_, '_, '_> {
         self.step("The active relay dies", async |step| instances::relay_takeover(demo, step).await).await;
         let paused = async |step: &mut Step<'_>| instances::pause_past_lease(demo, step).await;
         self.step("Paused, replaced, resumed", paused).await;
-        let victims = demo.stack.instances(Part::Orders);
+        let victims = demo.stack.instances(Part::ORDERS);
         let kills =
             async |step: &mut Step<'_>| instances::kill_in_turn(demo, step, "killed-in-turn", &victims).await;
         self.step("Both instances of orders killed in turn", kills).await;

@@ -14,7 +14,7 @@ const REPEATS: u32 = 5;
 const HINT: &str = "docs/metrics.md; curl -s http://127.0.0.1:9081/metrics";
 
 pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    if demo.stack.platform.admin(Part::Orders.instance(1)).is_none() {
+    if demo.stack.platform.admin(Part::ORDERS.instance(1)).is_none() {
         step.figure("not shown: /metrics is reachable inside of the containers only");
         return Ok(());
     }
@@ -28,7 +28,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 /// One order, sent several times: one execution, and a replay for each repetition.
 async fn replays(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let counted = async || {
-        let orders = read(demo, Part::Orders).await?;
+        let orders = read(demo, Part::ORDERS).await?;
         let [executed, replayed] = ["executed", "replayed"]
             .map(|outcome| orders.sum(&format!("idempotency_requests_total{{outcome=\"{outcome}\"}}")));
         Ok::<_, Error>((executed?, replayed?))
@@ -77,7 +77,7 @@ async fn messages(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 }
 
 async fn ledger(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let sum = read(demo, Part::Payments).await?.gauge("payments_ledger_sum")?;
+    let sum = read(demo, Part::PAYMENTS).await?.gauge("payments_ledger_sum")?;
     step.equal("the sum of the ledger", 0.0, sum, "./dev run payments audit");
     step.figure("the ledger sums to 0");
     Ok(())

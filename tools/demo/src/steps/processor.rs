@@ -75,7 +75,7 @@ async fn confirmed_despite(
 /// The processor charges a card, its response is lost, and it is away for longer than the order lives: the order expires,
 /// its stock is released, and the late capture is refunded once the processor is back.
 pub(crate) async fn outage(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let instance = Part::Orders.instance(1);
+    let instance = Part::ORDERS.instance(1);
     step.progress("restarting orders with a short life of its orders");
     demo.stack.restart(instance, Some(LIFE)).await?;
     let done = late_capture(demo, step).await;
@@ -124,7 +124,7 @@ async fn late_capture(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 
 /// Places an order, and waits until the processor has charged its card and dropped the response.
 async fn charged_unknown_to_us(demo: &Demo<'_>, step: &Step<'_>) -> Result<Order> {
-    let (start, instance) = (Instant::now(), Part::Orders.instance(1));
+    let (start, instance) = (Instant::now(), Part::ORDERS.instance(1));
     loop {
         step.progress("waiting until the card is charged");
         let request = place_order(&[(TEA, 1)], VISA, "outlived");

@@ -39,9 +39,9 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.progress("waiting until nothing is in progress");
     demo.settled().await?;
     step.progress("comparing");
-    let table = demo.stack.platform.command(Part::Payments, &["reconcile"]).await?;
+    let table = demo.stack.platform.command(Part::PAYMENTS, &["reconcile"]).await?;
     step.equal("whether both books agree, by the exit code", true, table.is_success(), HINT);
-    let again = demo.stack.platform.command(Part::Payments, &["reconcile", "--json"]).await?;
+    let again = demo.stack.platform.command(Part::PAYMENTS, &["reconcile", "--json"]).await?;
     let report: Report = serde_json::from_str(&again.stdout)
         .map_err(|error| Error::unreadable(format!("the output of {HINT}"), error))?;
     step.equal(

@@ -23,7 +23,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let payment: Payment =
         serde_json::from_value(payment).map_err(|error| Error::unreadable("the payment", error))?;
     step.equal("the payment", ("captured", TAKEN), (payment.status.as_str(), payment.amount), HINT);
-    let api = demo.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
+    let api = demo.with_connections(TIMES, Part::PAYMENTS, "/v1/payments?limit=1").await?;
     one_key(demo, step, &api, &payment).await?;
     many_keys(demo, step, &api, &payment).await?;
 

@@ -16,7 +16,7 @@ const HINT: &str = "./dev logs orders";
 pub(crate) async fn same_key(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     const REFERENCE: &str = "twenty-at-once";
     let request = place_order(&[(TEA, 1)], VISA, REFERENCE);
-    let api = demo.with_connections(TIMES, Part::Orders, "/v1/orders?limit=1").await?;
+    let api = demo.with_connections(TIMES, Part::ORDERS, "/v1/orders?limit=1").await?;
     let received = concurrently(TIMES, async || api.send(&request).await).await?;
 
     let responses = || received.iter().map(|(response, _)| response);
@@ -41,7 +41,7 @@ pub(crate) async fn same_key(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()>
     for response in responses() {
         *by_instance.entry(response.instance).or_default() += 1;
     }
-    let instances = demo.stack.instances(Part::Orders).len();
+    let instances = demo.stack.instances(Part::ORDERS).len();
     step.equal("instances that answered", instances, by_instance.len(), HINT);
     if instances > 1 {
         let by: Vec<String> = by_instance.iter().map(|(by, times)| format!("{times} by {by}")).collect();

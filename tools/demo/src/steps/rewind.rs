@@ -1,6 +1,6 @@
 //! Every consumer reads every message again from offset 0: no table changes.
 
-use audits::READERS;
+use audits::readers;
 use envelope::Stream;
 use harness::{AllContents, Kafka, Part, Result, until};
 
@@ -33,7 +33,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 
     let count = |stream: Stream| counts.get(&stream).copied().unwrap_or_default();
     let rows: i64 = before.values().map(|(rows, _)| rows).sum();
-    let read: usize = READERS.iter().map(|(_, stream)| count(*stream)).sum();
+    let read: usize = readers().map(|(_, stream)| count(stream)).sum();
     step.figure(format!("{read} messages consumed again by {} services", Part::SERVICES.len()));
     step.figure(format!("{unchanged} of {} tables ({rows} rows) unchanged to the byte", before.len()));
     Ok(())

@@ -32,7 +32,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 
     let (body, time) = (event.to_string(), event["created"].as_i64().unwrap_or_default());
     let header = webhook_signature(&demo.stack.platform.webhook_secret(), time, &body);
-    let api = demo.with_connections(TIMES, Part::Payments, "/v1/payments?limit=1").await?;
+    let api = demo.with_connections(TIMES, Part::PAYMENTS, "/v1/payments?limit=1").await?;
     let request = webhook(&body, &header);
     let received = concurrently(TIMES, async || api.send(&request).await).await?;
     let accepted = received.iter().filter(|(response, _)| response.status == 200).count();

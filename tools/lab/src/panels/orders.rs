@@ -45,7 +45,7 @@ pub(super) async fn read(lab: &Lab) -> Result<Orders> {
     struct Page {
         data: Vec<Order>,
     }
-    let page = lab.api.get(Part::Orders, format!("/v1/orders?limit={READ}")).await?.read::<Page>(200)?;
+    let page = lab.api.get(Part::ORDERS, format!("/v1/orders?limit={READ}")).await?.read::<Page>(200)?;
     let mut latest = page.data;
     let is_open = |order: &&Order| matches!(order.status.as_str(), "pending" | "awaiting_payment");
     let (read, open) = (latest.len(), latest.iter().filter(is_open).count());

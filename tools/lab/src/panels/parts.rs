@@ -20,7 +20,7 @@ pub(super) async fn read(lab: &Lab) -> BTreeMap<String, PartState> {
     let broker = PartState::look(&lab.broker, async { Ok(PartState::Up) });
     let (looked, broker) = join(join_all(looks), broker).await;
     let mut parts: BTreeMap<_, _> = looked.into_iter().collect();
-    parts.insert(Part::Kafka.name().to_owned(), broker);
+    parts.insert(Part::KAFKA.name().to_owned(), broker);
     parts
 }
 

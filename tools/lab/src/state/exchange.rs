@@ -78,7 +78,7 @@ mod tests {
     fn response(status: u16, is_replayed: bool, body: &str) -> Response {
         let mut response = Response {
             request: String::new(),
-            instance: Part::Orders.instance(1),
+            instance: Part::ORDERS.instance(1),
             status,
             headers: HeaderMap::default(),
             body: body.as_bytes().to_vec(),

@@ -28,9 +28,9 @@ impl Facts {
     /// Reads all services beside each other, then the processor. A database that is away leaves a gap, and the others are read.
     pub(crate) async fn read(books: &Books, order: Uuid) -> Self {
         let mut facts = Self::default();
-        let services = Database::SERVICES;
-        let read = join_all(services.map(|service| read_service(books, service, order))).await;
-        for (service, read) in services.into_iter().zip(read) {
+        let services = Database::services();
+        let read = join_all(services.clone().map(|service| read_service(books, service, order))).await;
+        for (service, read) in services.zip(read) {
             match read {
                 Ok(rows) => facts.rows.extend(rows.into_iter().map(|row| (service, row))),
                 Err(error) => {
@@ -40,7 +40,7 @@ impl Facts {
             }
         }
         match read_processor(books, &facts).await {
-            Ok(rows) => facts.rows.extend(rows.into_iter().map(|row| (Database::Provider, row))),
+            Ok(rows) => facts.rows.extend(rows.into_iter().map(|row| (Database::PROVIDER, row))),
             Err(error) => facts.unread.push(error.to_string()),
         }
         facts.join_messages();
@@ -126,9 +126,9 @@ fn operations(facts: &[Fact]) -> BTreeMap<Uuid, DateTime<Utc>> {
 async fn read_processor(books: &Books, facts: &Facts) -> Result<Vec<Fact>> {
     let charge = facts.rows.iter().find_map(|(_, fact)| Some((fact.text.clone(), fact.detail.charge?)));
     let Some((intent, attempts)) = charge else { return Ok(Vec::new()) };
-    let query = sql_query(Database::Provider.explain())
+    let query = sql_query(Database::PROVIDER.explain())
         .bind::<Text, _>(intent)
         .bind::<Timestamptz, _>(attempts.first)
         .bind::<Timestamptz, _>(attempts.last);
-    books.load(Part::Provider, query).await
+    books.load(Part::PROVIDER, query).await
 }

@@ -1,6 +1,6 @@
 //! The obstacle before the end of an order, and the command that removes it. The commands are those of docs/repairs.md.
 
-use audits::READERS;
+use audits::readers;
 use chrono::{DateTime, Utc};
 
 use super::fact::Fact;
@@ -32,9 +32,9 @@ fn not_consumed(facts: &Facts) -> Vec<Obstacle> {
     let entered = facts.entered();
     let mut obstacles = Vec::new();
     for (service, at, event) in facts.events().filter(|(_, _, event)| event.is_published()) {
-        let readers = READERS.iter().filter(|(_, stream)| stream.name() == service.name());
+        let readers = readers().filter(|(_, stream)| stream.name() == service.name());
         for (reader, _) in readers.filter(|(reader, _)| !facts.unread_services.contains(reader)) {
-            if !entered.contains(&(*reader, event.id)) {
+            if !entered.contains(&(reader, event.id)) {
                 let what = format!("{} has not consumed {}", reader.name(), event.name);
                 let cure = format!("./dev topics, ./dev logs {}", reader.name());
                 obstacles.push(Obstacle { is_urgent: false, at, what, cure: Some(cure) });

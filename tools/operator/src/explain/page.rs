@@ -84,12 +84,12 @@ fn text(fact: &Fact, topics: &Topics) -> String {
 
 /// One sentence of each service about the order.
 fn status(facts: &Facts) -> String {
-    let of_service = |service: &Database| {
-        let own = facts.rows.iter().find(|(database, fact)| database == service && fact.step == "status");
-        let unread = facts.unread_services.contains(service).then(|| format!("{} unread", service.name()));
+    let of_service = |service: Database| {
+        let own = facts.rows.iter().find(|(database, fact)| *database == service && fact.step == "status");
+        let unread = facts.unread_services.contains(&service).then(|| format!("{} unread", service.name()));
         own.map(|(_, fact)| fact.text.clone()).or(unread)
     };
-    Database::SERVICES.iter().filter_map(of_service).collect::<Vec<_>>().join(", ")
+    Database::services().filter_map(of_service).collect::<Vec<_>>().join(", ")
 }
 
 /// A text for the terminal.

@@ -18,7 +18,7 @@ async fn an_unharmed_installation_breaks_no_promise_and_each_planted_violation_i
     let output = run(&sources, &["audit", "--topics", customer.tenant()]).await;
     assert!(output.is_success(), "{output:?}");
     assert!(output.stdout.ends_with("times; violations: 0; not asked: 0\n"), "{output:?}");
-    for question in audits::ALL {
+    for question in audits::all() {
         let row = output.stdout.lines().find(|line| line.starts_with(question.file));
         let row = row.unwrap_or_else(|| panic!("{} was not asked:\n{}", question.file, output.stdout));
         let asked = question.of.iter().all(|database| row.contains(database.name()));
@@ -27,13 +27,15 @@ async fn an_unharmed_installation_breaks_no_promise_and_each_planted_violation_i
 
     // A row of one database, seen by a question to this database.
     let stock = "UPDATE item SET on_hand = on_hand + 1";
-    stack.database(Part::Inventory).owner().await.batch_execute(stock).await.unwrap();
+    stack.database(Part::INVENTORY).owner().await.batch_execute(stock).await.unwrap();
     let output = run(&sources, &["audit"]).await;
     assert_eq!(output.code, Some(1), "{output:?}");
     let named = "\ninventory/stock_is_conserved.sql (inventory): ";
     assert!(output.stdout.contains(named), "{output:?}");
     assert!(
-        output.stdout.contains("\n  ./dev psql inventory <audits/inventory/stock_is_conserved.sql\n"),
+        output
+            .stdout
+            .contains("\n  ./dev psql inventory <services/inventory/audits/stock_is_conserved.sql\n"),
         "{output:?}"
     );
 }
@@ -48,7 +50,7 @@ async fn a_violation_that_only_several_databases_together_show_is_named() {
     let provider = "UPDATE charge SET amount = amount - 1, amount_captured = amount_captured - 1;
                     UPDATE payment_intent SET amount_received = amount_received - 1;
                     UPDATE balance_transaction SET amount = amount - 1, net = net - 1;";
-    stack.database(Part::Provider).owner().await.batch_execute(provider).await.unwrap();
+    stack.database(Part::PROVIDER).owner().await.batch_execute(provider).await.unwrap();
     let output = run(&sources(&stack), &["audit", "--json"]).await;
     assert_eq!(output.code, Some(1), "{output:?}");
     let report: Value = serde_json::from_str(&output.stdout).unwrap();

@@ -12,7 +12,7 @@ async fn a_parked_message_is_named_with_the_command_that_cures_it() {
     customer.buys(1).await;
     stack.stop("inventory").await;
     stack.launch_ready("inventory", &[("IDEM_INBOX__ATTEMPTS", "1")]).await;
-    let mut owner = stack.database(Part::Inventory).owner().await;
+    let mut owner = stack.database(Part::INVENTORY).owner().await;
     owner
         .batch_execute("ALTER TABLE reservation ADD CONSTRAINT planted CHECK (false) NOT VALID")
         .await
@@ -29,7 +29,7 @@ async fn a_parked_message_is_named_with_the_command_that_cures_it() {
     );
 
     owner.batch_execute("ALTER TABLE reservation DROP CONSTRAINT planted").await.unwrap();
-    let output = cures(&stack, order, Part::Inventory).await;
+    let output = cures(&stack, order, Part::INVENTORY).await;
     assert!(output.contains("  applied\n"), "{output}");
     customer.sees(order, "confirmed").await;
     says(&stack, order, "status: confirmed, stock shipped, 4.50 EUR captured").await;
@@ -43,7 +43,7 @@ async fn an_order_whose_event_is_not_published_says_so_and_that_no_relay_runs() 
     stack.at_rest().await;
     stack.stop("orders-relay").await;
     let order = customer.places(1, "pm_card_visa").await;
-    let id = stack.count(Part::Orders, "SELECT max(id) AS count FROM outbox_event").await;
+    let id = stack.count(Part::ORDERS, "SELECT max(id) AS count FROM outbox_event").await;
     let line = says(&stack, order, "relay none").await;
     let expected = format!("; its OrderPlaced (outbox id {id}) is not published, relay none; cure: ./dev up");
     assert!(line.contains("open: waits for inventory, ") && line.ends_with(&expected), "{line}");

@@ -80,7 +80,7 @@ async fn every_event_is_at_its_offset(stack: &Stack, tenant: &str, order: Uuid, 
 async fn no_key_is_printed(stack: &Stack, output: &CommandOutput) {
     let sql = "SELECT count(*) FROM idempotency_record WHERE position(key IN $1) > 0";
     assert_eq!(
-        stack.books().count_of(Part::Orders, sql, &output.stdout).await.unwrap(),
+        stack.books().count_of(Part::ORDERS, sql, &output.stdout).await.unwrap(),
         0,
         "{}",
         output.stdout
@@ -88,7 +88,7 @@ async fn no_key_is_printed(stack: &Stack, output: &CommandOutput) {
     let sql = "SELECT count(*) FROM idempotency_record \
                 WHERE position('key ' || left(encode(sha256(key::bytea), 'hex'), 8) || ' is completed with 201' IN $1) > 0";
     assert_eq!(
-        stack.books().count_of(Part::Orders, sql, &output.stdout).await.unwrap(),
+        stack.books().count_of(Part::ORDERS, sql, &output.stdout).await.unwrap(),
         1,
         "{}",
         output.stdout
@@ -103,7 +103,7 @@ async fn cancelled_orders_say_why_and_what_became_of_stock_and_money() {
     let too_many = customer.places(100, "pm_card_visa").await;
     let late = customer.places(2, "pm_card_idem_slow").await;
     customer.sees(late, "awaiting_payment").await;
-    stack.counts(Part::Payments, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
+    stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
     assert_eq!(customer.api.cancel(late).await.unwrap().status, 200);
     stack.captures_and_refunds(900, 900).await;
     customer.sees(declined, "cancelled/declined").await;

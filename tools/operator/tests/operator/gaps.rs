@@ -12,9 +12,9 @@ async fn a_database_that_is_away_or_not_given_is_named_and_the_rest_is_printed()
     let order = customer.buys(2).await.id.to_string();
     stack.at_rest().await;
     let mut sources = sources(&stack);
-    sources.retain(|(name, _)| *name != variable(Part::Payments));
+    sources.retain(|(name, _)| *name != variable(Part::PAYMENTS));
     for (name, url) in &mut sources {
-        if *name == variable(Part::Orders) {
+        if *name == variable(Part::ORDERS) {
             *url = "postgres://orders:canary@127.0.0.1:1/orders".to_owned();
         }
     }
@@ -49,11 +49,11 @@ async fn a_write_in_a_session_of_the_program_is_refused_by_the_server() {
     let order = customer.buys(1).await.id.to_string();
     stack.at_rest().await;
     stack.stop_services().await;
-    stack.database(Part::Orders).owner().await.batch_execute(A_READ_THAT_WRITES).await.unwrap();
+    stack.database(Part::ORDERS).owner().await.batch_execute(A_READ_THAT_WRITES).await.unwrap();
     let mut sources = sources(&stack);
     for (name, url) in &mut sources {
-        if *name == variable(Part::Orders) {
-            *url = stack.database(Part::Orders).owner_url();
+        if *name == variable(Part::ORDERS) {
+            *url = stack.database(Part::ORDERS).owner_url();
         }
     }
     for arguments in [&["explain", &order][..], &["audit"]] {
@@ -61,5 +61,5 @@ async fn a_write_in_a_session_of_the_program_is_refused_by_the_server() {
         assert_eq!(output.code, Some(1), "{output:?}");
         assert!(output.stdout.contains("cannot execute INSERT in a read-only transaction"), "{output:?}");
     }
-    assert_eq!(stack.count(Part::Orders, "SELECT count(*) FROM planted").await, 0);
+    assert_eq!(stack.count(Part::ORDERS, "SELECT count(*) FROM planted").await, 0);
 }

@@ -37,10 +37,10 @@ async fn an_open_review_is_named_with_the_command_that_shows_it() {
          VALUES (gen_random_uuid(), '{}', 'payment', '{payment}', '{payment}', 'contradicted')",
         customer.tenant()
     );
-    plant(&stack, Part::Payments, &review).await;
+    plant(&stack, Part::PAYMENTS, &review).await;
     let line = says(&stack, order.id, "a review of the payment is open: contradicted").await;
     assert!(line.contains("confirmed, stock shipped, 4.50 EUR captured; "), "{line}");
-    let shown = cures(&stack, order.id, Part::Payments).await;
+    let shown = cures(&stack, order.id, Part::PAYMENTS).await;
     assert!(shown.contains(&payment.to_string()), "{shown}");
 }
 
@@ -54,11 +54,11 @@ async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
     stack.stop("orders").await;
     let blocked = "INSERT INTO outbox_blocked (id, aggregate_id, error)
                    SELECT id, aggregate_id, 'too large' FROM outbox_event ORDER BY id DESC LIMIT 1";
-    plant(&stack, Part::Orders, blocked).await;
+    plant(&stack, Part::ORDERS, blocked).await;
     stack.launch_ready("orders", &[]).await;
     let line = says(&stack, order, "is blocked: too large").await;
     assert!(line.contains("; its OrderConfirmed (outbox id "), "{line}");
-    cures(&stack, order, Part::Orders).await;
+    cures(&stack, order, Part::ORDERS).await;
     // The relay publishes the event again, and forgets that it was blocked.
     eventually("no obstacle is left", async || {
         (says(&stack, order, "").await == "status: confirmed, stock shipped, 4.50 EUR captured").then_some(())
@@ -74,7 +74,7 @@ async fn an_event_that_a_consumer_has_entered_is_no_obstacle_while_the_cursor_of
     stack.at_rest().await;
     stack.stop_services().await;
     let behind = "UPDATE outbox_cursor SET position = 0, gaps = '{}'";
-    plant(&stack, Part::Payments, behind).await;
+    plant(&stack, Part::PAYMENTS, behind).await;
     let line = says(&stack, order, "").await;
     assert_eq!(line, "status: confirmed, stock shipped, 4.50 EUR captured");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ::audits::ALL;
+use ::audits::{Database, Question, all};
 use diesel_async::{AsyncConnection, AsyncPgConnection};
 
 use super::ground::Ground;
@@ -14,9 +14,10 @@ pub(super) async fn measure(ground: &Ground<'_>, part: Part, section: &mut Secti
     let url = &ground.database.owner_url;
     let mut connection = AsyncPgConnection::establish(url).await.context("connect to PostgreSQL")?;
     let (name, mut slowest) = (part.name(), 0.0_f64);
-    for question in
-        ALL.iter().filter(|question| question.of.iter().any(|database| Part::from(*database) == part))
-    {
+    let asked = |question: &Question| {
+        Database::all().any(|database| Part::from(database) == part && question.is_asked_of(database))
+    };
+    for question in all().filter(asked) {
         let start = Instant::now();
         let found = question.ask(&mut connection).await.context(format!("ask {}", question.file))?;
         let seconds = start.elapsed().as_secs_f64();

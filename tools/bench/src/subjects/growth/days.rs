@@ -79,7 +79,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 }
 
 async fn prepare<'e>(environment: &'e Environment, name: &str) -> Result<Ground<'e>> {
-    let ground = Ground::prepare(environment, Part::Orders, name).await?;
+    let ground = Ground::prepare(environment, Part::ORDERS, name).await?;
     environment.make_topic(&ground.topics).await?;
     let owner = ground.database.owner().await?;
     stock_catalogue(&owner).await?;
@@ -93,7 +93,7 @@ async fn live_through_a_day(ground: &mut Ground<'_>, clock: &mut Clock, rows: us
     let owner = ground.database.owner().await?;
     let now: String = owner.one("SELECT clock_timestamp()::text").await?.get(0);
     ground.add(include_str!("sql/day.sql"), rows).await?;
-    let mut relay = ground.start(Part::Orders.relay(1), &[])?;
+    let mut relay = ground.start(Part::ORDERS.relay(1), &[])?;
     until("the events are published and every job has run", LIMIT, "the log of the relay", async || {
         let is_done = owner.query_one(IS_DONE, &[&now]).await.context("look at the jobs")?;
         Ok(if is_done.get(0) { Ok(()) } else { Err(format!("not yet at {now}")) })
@@ -117,7 +117,7 @@ async fn hot_paths(ground: &mut Ground<'_>, round: usize, workload: &Workload) -
     let requests = keys::requests(ground, workload.length).await?;
     ground.add(include_str!("sql/backlog.sql"), EVENTS).await?;
     ground.meter.reset().await?;
-    let mut relay = ground.start(Part::Orders.relay(1), &[])?;
+    let mut relay = ground.start(Part::ORDERS.relay(1), &[])?;
     let event = ground.until(&PAGE, |cost| cost.rows >= as_f64(EVENTS)).await?;
     relay.stop().await?;
     let name = ground.topics.prefixed("").replace('.', "-");

@@ -9,8 +9,8 @@ use harness::{Part, Result};
 
 /// The databases, and the scripts that fill them.
 const DATABASES: [(Part, &str); 2] = [
-    (Part::Orders, include_str!("sql/ended_orders.sql")),
-    (Part::Inventory, include_str!("sql/shipped_reservations.sql")),
+    (Part::ORDERS, include_str!("sql/ended_orders.sql")),
+    (Part::INVENTORY, include_str!("sql/shipped_reservations.sql")),
 ];
 
 pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {

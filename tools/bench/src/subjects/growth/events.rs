@@ -16,7 +16,7 @@ const WINDOW: [&str; 2] = ["SELECT%", "%outbox_event%id%>%"];
 const PAGE: [&str; 1] = ["SELECT%\"outbox_event\".\"payload\"%"];
 
 pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
-    let mut ground = Ground::prepare(environment, Part::Orders, "events").await?;
+    let mut ground = Ground::prepare(environment, Part::ORDERS, "events").await?;
     // Rows of today stay in this partition, and only this measurement analyses it.
     ground.run("ALTER TABLE outbox_event_default SET (autovacuum_enabled = off)").await?;
     environment.make_topic(&ground.topics).await?;
@@ -34,7 +34,7 @@ async fn drain(ground: &Ground<'_>, lines: &mut Lines, tables: &str, rows: usize
     let owner = ground.database.owner().await?;
     rewind(&owner).await?;
     ground.meter.reset().await?;
-    let mut relay = ground.start(Part::Orders.relay(1), &[])?;
+    let mut relay = ground.start(Part::ORDERS.relay(1), &[])?;
     let page = ground.until(&PAGE, |cost| cost.rows >= PUBLISHED).await?;
     let window = ground.meter.cost(&WINDOW).await?;
     relay.kill().await?;

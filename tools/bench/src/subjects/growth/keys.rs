@@ -22,7 +22,7 @@ const LOOK_UP: &str = "%idempotency_record record%";
 const WRITES: &str = "%INSERT INTO%";
 
 pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
-    let mut ground = Ground::prepare(environment, Part::Orders, "keys").await?;
+    let mut ground = Ground::prepare(environment, Part::ORDERS, "keys").await?;
     stock_catalogue(&ground.database.owner().await?).await?;
     for &rows in &sizes.rows {
         ground.fill(include_str!("sql/keys.sql"), rows).await?;

@@ -21,7 +21,7 @@ const INBOX: [&str; 1] = ["%inbox_%"];
 const EFFECT: [&str; 1] = ["INSERT INTO%bench_effect%"];
 
 pub(super) async fn measure(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
-    let mut ground = Ground::prepare(environment, Part::Orders, "inbox").await?;
+    let mut ground = Ground::prepare(environment, Part::ORDERS, "inbox").await?;
     ground.database.owner().await?.run(TABLE).await?;
     for &rows in &sizes.rows {
         ground.fill(include_str!("sql/inbox.sql"), rows).await?;

@@ -17,7 +17,7 @@ const EXPIRED: usize = 100_000;
 
 /// Orders that are open and not due.
 pub(super) async fn open(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
-    let mut ground = Ground::prepare(environment, Part::Orders, "open").await?;
+    let mut ground = Ground::prepare(environment, Part::ORDERS, "open").await?;
     ground.run("SELECT set_config('bench.expires', '1 day', false)").await?;
     for &rows in &sizes.rows {
         ground.fill(include_str!("sql/orders.sql"), rows).await?;
@@ -35,7 +35,7 @@ pub(super) async fn open(environment: &Environment, sizes: &Growth, lines: &mut 
 /// Orders that are due, on two instances.
 pub(super) async fn due(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
     for &rows in &sizes.backlog {
-        let mut ground = Ground::prepare(environment, Part::Orders, "due").await?;
+        let mut ground = Ground::prepare(environment, Part::ORDERS, "due").await?;
         ground.run("SELECT set_config('bench.expires', '-1 day', false)").await?;
         ground.fill(include_str!("sql/orders.sql"), rows).await?;
         ground.analyse().await?;

@@ -34,7 +34,7 @@ const LEDGER: [&str; 2] = ["%SELECT%", "%ledger_entry%"];
 
 /// Calls that are not due.
 pub(super) async fn calls(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
-    let mut ground = Ground::prepare(environment, Part::Payments, "calls").await?;
+    let mut ground = Ground::prepare(environment, Part::PAYMENTS, "calls").await?;
     for &rows in &sizes.rows {
         ground.fill(include_str!("sql/calls.sql"), rows).await?;
         ground.analyse().await?;
@@ -55,7 +55,7 @@ fn settings(processor: (&'static str, String)) -> [(&'static str, String); 4] {
 
 /// Captured payments with their postings, and audit facts.
 pub(super) async fn payments(environment: &Environment, sizes: &Growth, lines: &mut Lines) -> Result<()> {
-    let mut ground = Ground::prepare(environment, Part::Payments, "payments").await?;
+    let mut ground = Ground::prepare(environment, Part::PAYMENTS, "payments").await?;
     let books = environment.postgres.database("growth_provider").await?;
     let mut provider = start_provider(environment, &books).await?;
     let processor = ("IDEM_PROCESSOR__URL", format!("http://{}", provider.address().await?));
@@ -64,7 +64,7 @@ pub(super) async fn payments(environment: &Environment, sizes: &Growth, lines: &
         ground.analyse().await?;
         let mut payments = ground.serve(1, &settings(processor.clone())).await?;
         let address = payments.address().await?;
-        let open = || Client::open(environment, Part::Payments, &address);
+        let open = || Client::open(environment, Part::PAYMENTS, &address);
         // The ledger behind the mark is as long as in life, and the job that folds it has ended.
         let tail = "SELECT (coalesce(max(id), 0) - (SELECT folded_id FROM ledger_mark))::float8 FROM ledger_transaction";
         until("the balances are folded", LIMIT, "the log of payments", async || {
@@ -99,7 +99,7 @@ pub(super) async fn payments(environment: &Environment, sizes: &Growth, lines: &
         if Some(&rows) == sizes.payments.last() {
             // No relay has run.
             ground.run("DELETE FROM outbox_event").await?;
-            audits::measure(&ground, Part::Payments, &mut lines.section).await?;
+            audits::measure(&ground, Part::PAYMENTS, &mut lines.section).await?;
         }
     }
     provider.kill().await?;
@@ -110,7 +110,7 @@ async fn start_provider(environment: &Environment, books: &TestBed) -> Result<Pr
     let topics = environment.topics("growth-provider");
     let mut settings = environment.service_settings(books, &topics);
     settings.retain(|(name, _)| name == "IDEM_HTTP__PORT" || name.starts_with("IDEM_DATABASE__"));
-    let mut provider = environment.start(Part::Provider.instance(1), &settings)?;
+    let mut provider = environment.start(Part::PROVIDER.instance(1), &settings)?;
     provider.ready().await?;
     Ok(provider)
 }
@@ -140,7 +140,7 @@ struct BalanceReader(Client);
 
 impl Worker for BalanceReader {
     async fn once(&mut self) -> Result<()> {
-        let request = Request::get(Part::Payments, "/v1/ledger/balances");
+        let request = Request::get(Part::PAYMENTS, "/v1/ledger/balances");
         self.0.send(&request).await?.read::<Value>(200).map(drop)
     }
 }

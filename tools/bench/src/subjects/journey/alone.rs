@@ -23,7 +23,7 @@ const WARM_UP: usize = 10;
 /// taken within a round.
 pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mut Section) -> Result<()> {
     let mut floor = Floor::prepare(stack).await?;
-    let mut client = stack.client(Part::Orders).await?;
+    let mut client = stack.client(Part::ORDERS).await?;
     for _ in 0..WARM_UP {
         journey(&mut client).await?;
     }
@@ -31,7 +31,7 @@ pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mu
     for _ in 0..workload.rounds {
         let (mut its_orders, mut its_walks) = (Vec::new(), Vec::new());
         // The server closes a connection that is idle during the floor of the last round.
-        client = stack.client(Part::Orders).await?;
+        client = stack.client(Part::ORDERS).await?;
         for _ in 0..workload.journeys / workload.rounds {
             its_orders.push(journey(&mut client).await?);
         }
@@ -73,7 +73,7 @@ async fn journey(client: &mut Client) -> Result<Duration> {
 
 /// Reads a path of orders again and again, until its body is as expected.
 async fn read_until(client: &mut Client, path: &str, is_expected: fn(&str) -> bool) -> Result<()> {
-    let (start, request) = (Instant::now(), Request::get(Part::Orders, path));
+    let (start, request) = (Instant::now(), Request::get(Part::ORDERS, path));
     loop {
         let response = client.send(&request).await?;
         let body = String::from_utf8_lossy(&response.body);

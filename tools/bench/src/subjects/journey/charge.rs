@@ -14,7 +14,7 @@ pub(super) struct Charger(Connection);
 
 impl Charger {
     pub(super) async fn open(stack: &Stack<'_>) -> Result<Self> {
-        Ok(Self(Connection::open(stack.endpoint(Part::Provider)?, "sk_test_bench").await?))
+        Ok(Self(Connection::open(stack.endpoint(Part::PROVIDER)?, "sk_test_bench").await?))
     }
 
     /// Sends one charge as payments does. Returns the time to its response.
@@ -25,7 +25,7 @@ impl Charger {
              &off_session=true&error_on_requires_action=true&metadata%5Breference%5D={id}\
              &metadata%5Bdeployment%5D=bench&expand%5B%5D=latest_charge.balance_transaction"
         );
-        let request = Request::post(Part::Provider, "/v1/payment_intents", &Value::Null)
+        let request = Request::post(Part::PROVIDER, "/v1/payment_intents", &Value::Null)
             .with_key(format!("idem-{id}-capture"))
             .with_header("content-type", "application/x-www-form-urlencoded");
         let response = self.0.send(&Request { body: Some(body), ..request }).await?;

@@ -59,10 +59,10 @@ impl Floor {
     /// Makes a database and a topic of its own. The stack has an order.
     pub(super) async fn prepare(stack: &Stack<'_>) -> Result<Self> {
         let environment = stack.environment;
-        let sample = SampleOrder::of(&stack.database(Part::Orders)?.owner().await?).await?;
+        let sample = SampleOrder::of(&stack.database(Part::ORDERS)?.owner().await?).await?;
         let sample = Arc::new(sample);
         let (database, topics) = (environment.postgres.database("floor").await?, environment.topics("floor"));
-        environment.migrate(Part::Orders, &database, &topics).await?;
+        environment.migrate(Part::ORDERS, &database, &topics).await?;
         database.owner().await?.run("SELECT outbox_make_partitions(1)").await?;
         let topic = environment.make_topic(&topics).await?;
         let mut floor = Self {

@@ -55,13 +55,13 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
 
 /// Puts tea on sale, delivers it, and waits until orders knows it.
 async fn put_on_sale(stack: &Stack<'_>, workload: &Workload) -> Result<()> {
-    let mut inventory = stack.client(Part::Inventory).await?;
+    let mut inventory = stack.client(Part::INVENTORY).await?;
     let price = Money::new(450, Currency::Eur);
     inventory.send(&put_item("TEA", "Green tea", price)).await?.read::<Value>(201)?;
     // An order takes two. Two crowds, and the fixed rates, take less than ten orders for each of these.
     let pieces = i64::try_from(20 * (workload.journeys + workload.crowd)).unwrap_or(i64::MAX);
     inventory.send(&adjust_stock("TEA", pieces)).await?.read::<Value>(201)?;
-    let mut orders = stack.client(Part::Orders).await?;
+    let mut orders = stack.client(Part::ORDERS).await?;
     until("orders knows the item", LIMIT, "the log of orders", async || {
         let response = orders.place(Uuid::new_v4()).await?;
         match response.status {

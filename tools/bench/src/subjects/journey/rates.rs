@@ -23,7 +23,7 @@ const TIMES: &str = "SELECT percentile_cont(ARRAY[0.5, 0.99]) WITHIN GROUP \
 
 /// Measures each rate for the length of a round.
 pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mut Section) -> Result<()> {
-    let owner = stack.database(Part::Orders)?.owner().await?;
+    let owner = stack.database(Part::ORDERS)?.owner().await?;
     for per_second in RATES {
         let placers = stack.placers(CONNECTIONS).await?;
         let since = owner.now().await?;

@@ -75,10 +75,10 @@ impl<'g> Setup<'g> {
         let (database, bare) =
             (environment.postgres.database("orders").await?, environment.postgres.database("bare").await?);
         let topics = environment.topics("place");
-        environment.migrate(Part::Orders, &bare, &topics).await?;
+        environment.migrate(Part::ORDERS, &bare, &topics).await?;
         bare.owner().await?.run("SELECT outbox_make_partitions(1)").await?;
         let settings = environment.service_settings(&database, &topics);
-        let mut service = environment.start(Part::Orders.instance(1), &settings)?;
+        let mut service = environment.start(Part::ORDERS.instance(1), &settings)?;
         service.ready().await?;
         let address = service.address().await?;
         let sample = Arc::new(same_writes(environment, &address, &database, &bare).await?);
@@ -161,7 +161,7 @@ async fn same_writes(
     let (orders, owner) = (orders.owner().await?, bare.owner().await?);
     stock_catalogue(&orders).await?;
     let before: [Sizes; 2] = [sizes(&orders).await?, sizes(&owner).await?];
-    let response = Client::open(environment, Part::Orders, address).await?.place(Uuid::new_v4()).await?;
+    let response = Client::open(environment, Part::ORDERS, address).await?.place(Uuid::new_v4()).await?;
     if response.status != 201 {
         return Err(Error::unexpected(&response, 201));
     }

@@ -28,7 +28,7 @@ pub(crate) async fn measure(environment: &Environment, workload: &Workload) -> R
     eprintln!("relay: filling an outbox with {} rows", workload.rows);
     let database = environment.postgres.database("relay").await?;
     let names = environment.topics("migrating");
-    environment.migrate(Part::Orders, &database, &names).await?;
+    environment.migrate(Part::ORDERS, &database, &names).await?;
     let owner = database.owner().await?;
     backlog::fill(&owner, workload.rows).await?;
     let (mut drains, mut producers, mut reads) = (Vec::new(), Vec::new(), Vec::new());
@@ -67,8 +67,8 @@ async fn drain(
     let settings = environment.service_settings(database, &topics);
     // The database belongs to the deployment of the last drain, and a relay of another one would wait.
     let adopt = ["adopt", "--by", "bench", "--reason", "another drain"];
-    environment.run(Part::Orders.instance(1), &adopt, &settings).await?.expect_success("orders adopt")?;
-    let mut relay = environment.start(Part::Orders.relay(1), &settings)?;
+    environment.run(Part::ORDERS.instance(1), &adopt, &settings).await?.expect_success("orders adopt")?;
+    let mut relay = environment.start(Part::ORDERS.relay(1), &settings)?;
     let begun = Instant::now();
     while backlog::epoch(owner).await? == before {
         pause(begun, &relay, "has not taken the lease")?.await;

@@ -104,8 +104,8 @@ fn report(rounds: &[Vec<Run>]) -> Section {
 /// Puts all items of all tenants on sale, and waits until orders knows them.
 async fn put_on_sale(stack: &Stack<'_>) -> Result<()> {
     let token = stack.environment.token();
-    let mut inventory = Connection::open(stack.endpoint(Part::Inventory)?, token).await?;
-    let mut orders = Connection::open(stack.endpoint(Part::Orders)?, token).await?;
+    let mut inventory = Connection::open(stack.endpoint(Part::INVENTORY)?, token).await?;
+    let mut orders = Connection::open(stack.endpoint(Part::ORDERS)?, token).await?;
     let mut known = Vec::new();
     for (_, authorization) in placer::tenants(stack.environment)? {
         for sku in (0..ITEMS).map(item).chain([HOT_ITEM.to_owned()]) {
@@ -114,7 +114,7 @@ async fn put_on_sale(stack: &Stack<'_>) -> Result<()> {
                 let request = request.with_header("authorization", &authorization);
                 inventory.send(&request).await?.read::<serde_json::Value>(201)?;
             }
-            let request = Request::get(Part::Orders, format!("/v1/catalogue/{sku}"));
+            let request = Request::get(Part::ORDERS, format!("/v1/catalogue/{sku}"));
             known.push(request.with_header("authorization", &authorization));
         }
     }
@@ -134,7 +134,7 @@ async fn run(stack: &Stack<'_>, scenario: Scenario, workload: &Workload) -> Resu
     set_faults(stack, scenario).await?;
     let before = Tally::read(stack).await?;
     let source = Source::of(scenario, stack)?;
-    let owner = stack.database(Part::Orders)?.owner().await?;
+    let owner = stack.database(Part::ORDERS)?.owner().await?;
 
     let since = owner.now().await?;
     let start = Instant::now();
@@ -167,8 +167,8 @@ async fn run(stack: &Stack<'_>, scenario: Scenario, workload: &Workload) -> Resu
 
 /// Replaces the faults of the processor.
 async fn set_faults(stack: &Stack<'_>, scenario: Scenario) -> Result<()> {
-    let mut provider = Connection::open(stack.endpoint(Part::Provider)?, "none").await?;
+    let mut provider = Connection::open(stack.endpoint(Part::PROVIDER)?, "none").await?;
     let request =
-        Request::post(Part::Provider, "/_faults", &json!({"rules": scenario.faults()})).without_key();
+        Request::post(Part::PROVIDER, "/_faults", &json!({"rules": scenario.faults()})).without_key();
     provider.send(&request).await?.read::<serde_json::Value>(200).map(drop)
 }

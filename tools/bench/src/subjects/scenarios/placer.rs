@@ -53,7 +53,7 @@ impl Source {
 
     /// A connection that places orders.
     pub(super) async fn placer(self: &Arc<Self>, stack: &Stack<'_>) -> Result<ScenarioPlacer> {
-        let connection = Connection::open(stack.endpoint(Part::Orders)?, stack.environment.token()).await?;
+        let connection = Connection::open(stack.endpoint(Part::ORDERS)?, stack.environment.token()).await?;
         Ok(ScenarioPlacer { connection, source: Arc::clone(self) })
     }
 

@@ -28,7 +28,7 @@ pub(super) struct Times {
 /// The times of the orders that were placed since then.
 pub(super) async fn times(stack: &Stack<'_>, since: f64) -> Result<Times> {
     let hot = stack.environment.tenants().first().map_or("", |(name, _)| name.as_str());
-    let owner = stack.database(Part::Orders)?.owner().await?;
+    let owner = stack.database(Part::ORDERS)?.owner().await?;
     let rows = owner.query(TIMES, &[&since, &hot]).await;
     let (mut all, mut groups) = (None, Vec::new());
     for row in rows.context("read the times of orders")? {
@@ -69,17 +69,17 @@ impl Tally {
         }
         let orders = async |condition: &str| {
             let query = format!("SELECT count(*) AS count FROM orders WHERE {condition}");
-            books.count(Part::Orders, &query).await
+            books.count(Part::ORDERS, &query).await
         };
         let stock = async |column: &str| {
             let query = format!("SELECT coalesce(sum({column}), 0)::bigint AS count FROM item");
-            books.count(Part::Inventory, &query).await
+            books.count(Part::INVENTORY, &query).await
         };
         Ok(Self {
             confirmed: orders("state = 'confirmed'").await?,
             cancelled: orders("state = 'cancelled'").await?,
             charges: books
-                .count(Part::Provider, "SELECT count(*) AS count FROM charge WHERE amount_captured > 0")
+                .count(Part::PROVIDER, "SELECT count(*) AS count FROM charge WHERE amount_captured > 0")
                 .await?,
             pieces: stock("on_hand").await?,
             reserved: stock("reserved").await?,
