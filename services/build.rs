@@ -1,5 +1,6 @@
-//! Writes the list of the services: one for each folder with a `service.toml`.
+//! Writes the list of the services: one for each folder with a crate.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,31 +21,37 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     // A new service is a new crate. The sources of the services are not watched: all that depends on this list would be built again.
     println!("cargo::rerun-if-changed=../Cargo.lock");
-    let mut services = Vec::new();
+    let mut services = BTreeMap::new();
     for folder in entries(&root)? {
-        if folder.join("service.toml").exists() {
-            services.push(service(&folder).map_err(|error| format!("{}: {error}", folder.display()))?);
+        if folder.join("Cargo.toml").exists() {
+            let (port, service) =
+                service(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            services.insert(port, service);
         }
     }
-    let list = format!(
-        "/// All services, by name.\npub static ALL: [Service; {}] = [{}];",
-        services.len(),
-        services.concat()
-    );
+    let (number, services) = (services.len(), services.into_values().collect::<String>());
+    let list = format!("/// All services, by port.\npub static ALL: [Service; {number}] = [{services}];");
     fs::write(Path::new(&env::var("OUT_DIR")?).join("services.rs"), list)?;
     Ok(())
 }
 
-/// The expression of one service.
-fn service(folder: &Path) -> Result<String, Box<dyn Error>> {
+/// The port of a service, and the expression of its description.
+fn service(folder: &Path) -> Result<(u16, String), Box<dyn Error>> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    if !name.chars().all(|letter| letter.is_ascii_lowercase()) {
+        return Err(
+            "the name of a service has small letters only, because variables and SQL contain it".into()
+        );
+    }
     for watched in ["service.toml", "audits"] {
         println!("cargo::rerun-if-changed={name}/{watched}");
     }
-    let Description { port, reads, scopes } =
-        toml::from_str(&fs::read_to_string(folder.join("service.toml"))?)?;
+    let description = fs::read_to_string(folder.join("service.toml"));
+    let description = description.map_err(|error| format!("service.toml: {error}"))?;
+    let Description { port, reads, scopes } = toml::from_str(&description)?;
     let (mut audits, mut explain) = (String::new(), String::new());
-    for file in entries(&folder.join("audits"))? {
+    let files = entries(&folder.join("audits"))?.into_iter();
+    for file in files.filter(|file| file.extension().is_some_and(|suffix| suffix == "sql")) {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let text = format!("include_str!({:?})", file.to_string_lossy());
         match &*stem {
@@ -55,9 +62,10 @@ fn service(folder: &Path) -> Result<String, Box<dyn Error>> {
     if explain.is_empty() {
         return Err("audits/explain.sql is missing".into());
     }
-    Ok(format!(
+    let service = format!(
         "Service {{ name: {name:?}, port: {port}, reads: &{reads:?}, scopes: &{scopes:?}, audits: &[{audits}], explain: {explain} }},"
-    ))
+    );
+    Ok((port, service))
 }
 
 /// The entries of a folder, by name.

@@ -3,10 +3,10 @@
 
 # The published parts, and their ports within the containers.
 COMPOSE_PORTS=(provider:8084 postgres:5432 kafka:9094)
-for service in "${SERVICES[@]}"; do COMPOSE_PORTS+=("$service:$((8080 + $(port_offset "$service")))"); done
 
 demo_with_compose() { # arguments of the demo...
-  local status=0
+  local status=0 service
+  for service in "${SERVICES[@]}"; do COMPOSE_PORTS+=("$service:$((8080 + $(port_offset "$service")))"); done
   require "${TO_BUILD[@]}"
   docker compose version >/dev/null 2>&1 || die "docker compose is missing: install Docker with its compose plugin"
   [[ -n ${IDEM_SKIP_BUILD:-} ]] || build "the demo" --bin demo

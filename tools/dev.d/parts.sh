@@ -78,6 +78,8 @@ port_offset() { # service|provider|server
 
 # A number in the description of a service. Fails if there is no such service.
 described() { # service key
-  [[ -e $ROOT/services/$1/service.toml && $(<"$ROOT/services/$1/service.toml") =~ $'\n'"$2 = "([0-9]+) ]] || return
+  local file=$ROOT/services/$1/service.toml
+  [[ -e $file ]] || return
+  [[ $'\n'$(<"$file") =~ $'\n'"$2"\ *=\ *([0-9]+) ]] || die "$file has no number '$2'"
   echo "${BASH_REMATCH[1]}"
 }

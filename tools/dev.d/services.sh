@@ -67,16 +67,18 @@ sections_of() { # name
   if [[ $1 == provider ]]; then
     echo WEBHOOK BANK KEYS
   else
-    sed -n '/^\[http\]/d; s/^\[\(.*\)\]$/\1/p' "$ROOT/services/$1/config.toml" | tr '[:lower:]' '[:upper:]'
+    sed -n '/^\[http\]/d; s/^\[\([a-z_]*\)\].*/\1/p' "$ROOT/services/$1/config.toml" | tr '[:lower:]' '[:upper:]'
   fi
 }
 
 # The caller's settings of other programs. A program refuses settings that it does not know, so these are removed.
 foreign_settings() { # name
-  local other section
+  local other section own
+  own=" $(sections_of "$1" | tr '\n' ' ') "
   for other in "${DATABASES[@]}"; do
     [[ $other != "$1" ]] || continue
     for section in $(sections_of "$other"); do
+      [[ $own != *" $section "* ]] || continue
       compgen -e "IDEM_${section}__" || true
     done
   done

@@ -63,7 +63,7 @@ fn a_repeat_is_counted_and_is_no_violation() {
     let found = [delivered.unpublished(), delivered.disordered(), delivered.unconsumed()].concat();
     assert_eq!(
         (delivered.repeats(), delivered.entered(), found),
-        (1, 2 * readers().count(), Vec::<String>::new())
+        (1, 2 * readers_of_orders().count(), Vec::<String>::new())
     );
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use database::{Database, Heartbeats};
 use envelope::Topics;
-use messaging::{ProgressCheck, SubscriptionSettings};
+use messaging::SubscriptionSettings;
 
 use crate::consumer::Consumer;
 use crate::metrics::InboxMetrics;
@@ -45,9 +45,9 @@ pub fn member_of(group: &str, database: impl Display) -> String {
 /// The question of the subscription before it polls. The subscription is a part of the process itself: it beats when it asks.
 ///
 /// The client's own threads would keep the membership: they send heartbeats to the group whatever becomes of the batches.
-fn check_progress(heartbeats: Heartbeats) -> ProgressCheck {
+fn check_progress(heartbeats: Heartbeats) -> Arc<dyn Fn() -> bool + Send + Sync> {
     let subscription = heartbeats.of("subscription");
-    ProgressCheck::new(move || {
+    Arc::new(move || {
         subscription.beat();
         heartbeats.standing_still(STANDSTILL).is_empty()
     })

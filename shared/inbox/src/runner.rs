@@ -1,7 +1,7 @@
 //! Runs a consumer: joins its group, reads batches from Kafka, and gives them to the worker.
 //!
 //! Batches of several partitions share a transaction: those that arrive while one commits are in the next one (group
-//! commit). A single message on an idle consumer waits for no other.
+//! commit). A single message on an idle consumer waits for no other, unless its type is ignored.
 
 use std::mem::take;
 use std::pin::pin;
@@ -95,7 +95,7 @@ impl Worker {
         let mut waiting: Vec<Batch> = Vec::new();
         let mut renewed = pin!(files.renewed());
         let join_again = loop {
-            let messages = waiting.iter().map(|batch| batch.messages().len()).sum();
+            let messages: usize = waiting.iter().map(|batch| batch.messages().len()).sum();
             tokio::select! {
                 biased; // all batches that have arrived share the next transaction
                 () = stop.cancelled() => break false,
@@ -109,7 +109,8 @@ impl Worker {
                     }
                 }
                 turn = turns.next(), if messages > 0 => {
-                    turns.started(messages);
+                    let pieces = waiting.iter().flat_map(Batch::messages);
+                    turns.started(pieces.filter(|message| !self.consumer.ignores(message)).count());
                     start(Arc::clone(self).process(take(&mut waiting), turn, stop.clone()).boxed());
                 }
             }

@@ -28,7 +28,8 @@ pub struct RunnerSettings {
     pub parking_window: Duration,
     /// The pause between two attempts of a message whose partition waits.
     pub stopped_pause: Duration,
-    /// The longest time that a message of an ignored type waits for the next one of its partition, so that one transaction applies both.
+    /// The longest time that a message of an ignored type waits for one of its partition that is not ignored, so that one transaction applies
+    /// both.
     pub ignored_wait: Duration,
     /// Under load, the shortest time between two transactions: all that arrives in between is applied together. A transaction of
     /// several messages shows load. A single message on an idle consumer waits for no other.

@@ -29,7 +29,7 @@ impl Turns {
         timeout_at(self.gather.not_before() + TURN_TIMEOUT, turn).await.ok()?.ok()
     }
 
-    /// Notes the start of a transaction with so many messages.
+    /// Notes the start of a transaction with so many messages that are not ignored.
     pub(crate) fn started(&mut self, messages: usize) {
         self.gather.started(Instant::now(), messages);
     }

@@ -15,6 +15,4 @@ pub use brokers::{Brokers, FileWatch, SettingFault};
 pub use error::{Error, PublishError, Refusal};
 pub use publisher::{DeliveryReport, DeliveryReports, NotAcknowledged, Publisher, Record, RecordMetadata};
 pub use received::ReceivedMessage;
-pub use subscription::{
-    Batch, PartitionLags, ProgressCheck, Subscription, SubscriptionSettings, UnreadableRecord,
-};
+pub use subscription::{Batch, PartitionLags, Subscription, SubscriptionSettings, UnreadableRecord};

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{A_WHILE, Scratch, in_time, next, range};
-use messaging::{Batch, ProgressCheck, Subscription, SubscriptionSettings};
+use messaging::{Batch, Subscription, SubscriptionSettings};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rebalance_with_two_members_delivers_everything_at_least_once() {
@@ -211,7 +211,7 @@ async fn a_member_whose_program_stands_still_loses_its_partitions_and_joins_agai
     let scratch = Scratch::new(2).await;
     let goes_on = Arc::new(AtomicBool::new(true));
     let asked = Arc::clone(&goes_on);
-    let progress = ProgressCheck::new(move || asked.load(Ordering::Relaxed));
+    let progress = Arc::new(move || asked.load(Ordering::Relaxed));
     let mut first = scratch.subscribe(SubscriptionSettings { progress, ..scratch.settings() });
     let mut second = scratch.subscribe(scratch.settings());
     scratch.fill(20).await;

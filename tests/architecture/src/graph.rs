@@ -62,6 +62,7 @@ impl Graph {
 
     /// The names of our packages below a folder.
     pub fn below<'g>(&'g self, folder: &'g str) -> impl Iterator<Item = &'g str> {
-        self.ours.iter().filter(move |(_, at)| at.starts_with(folder)).map(|(name, _)| name.as_str())
+        let is_below = move |at: &str| at.starts_with(folder) && at != folder;
+        self.ours.iter().filter(move |(_, at)| is_below(at)).map(|(name, _)| name.as_str())
     }
 }

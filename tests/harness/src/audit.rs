@@ -8,7 +8,7 @@ use crate::{Books, Error, Result};
 /// A question, and what the databases say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// The file of the question below `audits/`, or the sentence of a question that joins databases.
+    /// The file of the question, or the sentence of a question that joins databases.
     pub question: &'static str,
     /// The databases that were read.
     pub databases: Vec<Database>,

@@ -37,10 +37,14 @@ fn histories(
 }
 
 async fn add_partitions(topic: &str, total: usize) {
-    let client: AdminClient<_> = ClientConfig::new()
-        .set("bootstrap.servers", std::env::var("IDEM_KAFKA_BROKERS").unwrap())
-        .create()
-        .unwrap();
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", testkit::given("IDEM_KAFKA_BROKERS"));
+    for (name, value) in std::env::vars() {
+        if let Some(property) = name.strip_prefix("IDEM_KAFKA__PROPERTIES__") {
+            config.set(property.to_lowercase().replace('_', "."), value);
+        }
+    }
+    let client: AdminClient<_> = config.create().unwrap();
     let added = client.create_partitions(&[NewPartitions::new(topic, total)], &AdminOptions::new()).await;
     assert_eq!(added.unwrap(), [Ok(topic.to_owned())]);
 }

@@ -57,7 +57,7 @@ impl Member {
     /// Returns the reason why it cannot go on.
     async fn serve(&mut self) -> String {
         loop {
-            self.settings.progress.wait().await;
+            self.settings.wait_for_progress().await;
             let served = tokio::select! {
                 // An event is handled before the next poll: a revoked queue must be dropped before its partition is assigned
                 // again, because dropping the queue removes the partition's wake-up.

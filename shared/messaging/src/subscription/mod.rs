@@ -26,7 +26,7 @@ use crate::{Brokers, Error};
 
 pub use self::batch::{Batch, UnreadableRecord};
 pub use self::lags::PartitionLags;
-pub use self::settings::{ProgressCheck, SubscriptionSettings};
+pub use self::settings::SubscriptionSettings;
 pub(crate) use self::unreadable::is_about_a_record;
 
 /// The largest number of batches that wait to be taken.

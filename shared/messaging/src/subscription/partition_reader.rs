@@ -59,7 +59,7 @@ impl PartitionReader {
         let (mut messages, mut bytes, mut may_wait) = (Vec::new(), 0, true);
         let mut queue = self.queue.stream();
         let mut next = loop {
-            self.settings.progress.wait().await; // a look counts as a poll of the whole client, and keeps it in the group
+            self.settings.wait_for_progress().await; // a look counts as a poll of the whole client, and keeps it in the group
             if let Ok(fetched) = timeout(LOOK, queue.next()).await {
                 break fetched;
             }

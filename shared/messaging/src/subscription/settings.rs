@@ -35,14 +35,16 @@ pub struct SubscriptionSettings {
     pub max_batch_bytes: usize,
     /// Whether a message may wait for the next one of its partition. The question must not wait.
     pub may_wait: Arc<dyn Fn(&ReceivedMessage) -> bool + Send + Sync>,
-    /// The longest time that a batch waits all of whose messages may wait.
+    /// The longest time from the first message on that a batch waits all of whose messages may wait. Far below five seconds, because
+    /// [`progress`](Self::progress) is not asked meanwhile.
     pub longest_wait: Duration,
     /// The delay before a batch that was dropped without `done` is delivered again.
     pub redelivery_delay: Duration,
     /// The interval between commits of offsets.
     pub commit_interval: Duration,
-    /// Whether the program that works on the batches makes progress.
-    pub progress: ProgressCheck,
+    /// Whether the program that works on the batches makes progress. The member asks before it polls, some four times a second. While the
+    /// answer is no, it polls nothing, so the client leaves the group, and other members get the partitions. The question must not wait.
+    pub progress: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Where the lag of each partition of this member is kept.
     pub lags: PartitionLags,
 }
@@ -59,25 +61,6 @@ const MAX_POLL_INTERVAL_MS: &str = "6000";
 /// How often a member asks whether the program makes progress.
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A question that the member asks before it polls, some four times a second. While the answer is no, it polls nothing, so the
-/// client leaves the group, and other members get the partitions. The question must not wait.
-#[derive(Clone)]
-pub struct ProgressCheck(Arc<dyn Fn() -> bool + Send + Sync>);
-
-impl ProgressCheck {
-    /// Asks this function.
-    pub fn new(makes_progress: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(makes_progress))
-    }
-
-    /// Waits until the program makes progress.
-    pub(super) async fn wait(&self) {
-        while !(self.0)() {
-            tokio::time::sleep(PROGRESS_INTERVAL).await;
-        }
-    }
-}
-
 impl SubscriptionSettings {
     /// Returns the defaults for a service's consumer.
     pub fn new(group: impl Into<String>, topics: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -93,8 +76,15 @@ impl SubscriptionSettings {
             longest_wait: Duration::ZERO,
             redelivery_delay: Duration::from_millis(500),
             commit_interval: Duration::from_secs(1),
-            progress: ProgressCheck::new(|| true),
+            progress: Arc::new(|| true),
             lags: PartitionLags::default(),
+        }
+    }
+
+    /// Waits until the program makes progress.
+    pub(super) async fn wait_for_progress(&self) {
+        while !(self.progress)() {
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
         }
     }
 

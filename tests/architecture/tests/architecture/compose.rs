@@ -47,7 +47,7 @@ fn says(blocks: &BTreeMap<String, Vec<String>>, name: &str, wanted: &str) -> boo
 /// The containers that run a program of this project.
 fn programs() -> Vec<String> {
     let others = ["identity", "provider"].map(str::to_owned);
-    others.into_iter().chain(services::names().unwrap()).collect()
+    others.into_iter().chain(services::names()).collect()
 }
 
 const SERVERS: [&str; 2] = ["postgres", "kafka"];
@@ -67,7 +67,7 @@ fn no_image_contains_the_lab() {
     let copied = between(&dockerfile, "for program in", "; do");
     let built: Vec<&str> = built.split_whitespace().filter(|word| !["-p", "\\"].contains(word)).collect();
     assert_eq!(built, copied.split_whitespace().collect::<Vec<_>>(), "built, and copied into the image");
-    let expected = services::names().unwrap().len() + 2; // stripe-sim and devtool
+    let expected = services::names().len() + 2; // stripe-sim and devtool
     assert!(built.len() == expected && !built.contains(&"lab"), "{built:?}");
     for everything in ["--workspace", "--all", "target/$PROFILE/*", "target/$PROFILE /"] {
         assert!(!dockerfile.contains(everything), "the Dockerfile has {everything}");
@@ -105,7 +105,7 @@ fn every_container_is_contained() {
         }
     }
     let ports: Vec<&str> = compose.lines().filter(|line| line.trim().starts_with("ports:")).collect();
-    assert_eq!(ports.len(), services::names().unwrap().len() + 3); // with provider, PostgreSQL and Kafka
+    assert_eq!(ports.len(), services::names().len() + 3); // with provider, PostgreSQL and Kafka
     for port in ports {
         assert!(
             port.contains("\"127.0.0.1:${"),
@@ -129,7 +129,7 @@ fn all_but_kafka_fits_into_a_gigabyte_with_three_services() {
         let number = limit.and_then(|limit| limit.split('m').next()).expect("a limit in MiB");
         number.parse().unwrap()
     };
-    for service in services::names().unwrap() {
+    for service in services::names() {
         assert!(limit(&service) <= 160, "{service}: {} MiB", limit(&service));
     }
     let others: u32 = ["identity", "provider", "postgres"].map(limit).iter().sum();
@@ -142,7 +142,7 @@ fn containers_get_the_roles_that_dev_makes() {
     let databases = between(&script, "unnest(ARRAY[", "]");
     let mut databases: Vec<&str> = databases.split(", ").map(|name| name.trim_matches('\'')).collect();
     databases.sort_unstable();
-    let mut expected = services::names().unwrap();
+    let mut expected = services::names();
     expected.push("provider".to_owned());
     expected.sort_unstable();
     assert_eq!(databases, expected);

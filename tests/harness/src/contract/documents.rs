@@ -48,3 +48,14 @@ pub(super) fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     let reference = value["$ref"].as_str().and_then(|place| place.strip_prefix('#'));
     reference.and_then(|place| document.pointer(place)).unwrap_or(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_service_has_a_document() {
+        assert!(DOCUMENTS.values().all(|document| document["openapi"].is_string()));
+        assert_eq!(DOCUMENTS.len(), Part::SERVICES.len());
+    }
+}

@@ -1,4 +1,4 @@
-//! A row of the statements in `audits/*/explain*.sql`.
+//! A row of the statements in `explain*.sql` beside the audits.
 
 use chrono::{DateTime, Utc};
 use contracts::{Currency, Money};

@@ -1,4 +1,4 @@
-//! `operator explain`: everything that is known about one order. The statements of `audits/*/explain*.sql` name the tables; this joins their
+//! `operator explain`: everything that is known about one order. The statements of `explain*.sql` beside the audits name the tables; this joins their
 //! rows.
 
 mod fact;

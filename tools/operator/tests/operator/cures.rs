@@ -32,7 +32,7 @@ async fn a_parked_message_is_named_with_the_command_that_cures_it() {
     let output = cures(&stack, order, Part::INVENTORY).await;
     assert!(output.contains("  applied\n"), "{output}");
     customer.sees(order, "confirmed").await;
-    says(&stack, order, "status: confirmed, stock shipped, 4.50 EUR captured").await;
+    says(&stack, order, "status: confirmed, 4.50 EUR captured, stock shipped").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

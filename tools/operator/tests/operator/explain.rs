@@ -45,7 +45,7 @@ async fn a_confirmed_order_is_explained_step_by_step_from_its_request_to_its_shi
             "OrderConfirmed: the order is confirmed; by a message of payments",
             "orders.OrderConfirmed.v1, sequence 3",
             "OrderConfirmed of orders entered, sequence 3",
-            "status: confirmed, stock shipped, 9.00 EUR captured",
+            "status: confirmed, 9.00 EUR captured, stock shipped",
         ],
     );
     in_order(
@@ -53,7 +53,7 @@ async fn a_confirmed_order_is_explained_step_by_step_from_its_request_to_its_shi
         &["OrderConfirmed of orders entered", "stock movement: -2 × TEA", "inventory.StockShipped.v1"],
     );
     in_order(&output, &["charge: ", "9.00 EUR captured, 0.00 EUR refunded", "capture: receivable"]);
-    assert_eq!(last_line(&output), "status: confirmed, stock shipped, 9.00 EUR captured");
+    assert_eq!(last_line(&output), "status: confirmed, 9.00 EUR captured, stock shipped");
     every_event_is_at_its_offset(&stack, customer.tenant(), order.id, &output).await;
     no_key_is_printed(&stack, &output).await;
 }
@@ -110,9 +110,9 @@ async fn cancelled_orders_say_why_and_what_became_of_stock_and_money() {
     customer.sees(too_many, "cancelled/rejected").await;
     stack.at_rest().await;
     for (order, expected) in [
-        (declined, "cancelled (declined), stock released, card declined, nothing charged"),
-        (too_many, "cancelled (rejected), no stock reserved, nothing charged"),
-        (late, "cancelled (customer), stock released, 9.00 EUR captured, 9.00 EUR refunded"),
+        (declined, "cancelled (declined), card declined, nothing charged, stock released"),
+        (too_many, "cancelled (rejected), nothing charged, no stock reserved"),
+        (late, "cancelled (customer), 9.00 EUR captured, 9.00 EUR refunded, stock released"),
     ] {
         let output = explain(&stack, order).await;
         assert_eq!(last_line(&output), format!("status: {expected}"), "{}", output.stdout);

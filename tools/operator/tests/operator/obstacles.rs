@@ -39,7 +39,7 @@ async fn an_open_review_is_named_with_the_command_that_shows_it() {
     );
     plant(&stack, Part::PAYMENTS, &review).await;
     let line = says(&stack, order.id, "a review of the payment is open: contradicted").await;
-    assert!(line.contains("confirmed, stock shipped, 4.50 EUR captured; "), "{line}");
+    assert!(line.contains("confirmed, 4.50 EUR captured, stock shipped; "), "{line}");
     let shown = cures(&stack, order.id, Part::PAYMENTS).await;
     assert!(shown.contains(&payment.to_string()), "{shown}");
 }
@@ -61,7 +61,7 @@ async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
     cures(&stack, order, Part::ORDERS).await;
     // The relay publishes the event again, and forgets that it was blocked.
     eventually("no obstacle is left", async || {
-        (says(&stack, order, "").await == "status: confirmed, stock shipped, 4.50 EUR captured").then_some(())
+        (says(&stack, order, "").await == "status: confirmed, 4.50 EUR captured, stock shipped").then_some(())
     })
     .await;
 }
@@ -76,5 +76,5 @@ async fn an_event_that_a_consumer_has_entered_is_no_obstacle_while_the_cursor_of
     let behind = "UPDATE outbox_cursor SET position = 0, gaps = '{}'";
     plant(&stack, Part::PAYMENTS, behind).await;
     let line = says(&stack, order, "").await;
-    assert_eq!(line, "status: confirmed, stock shipped, 4.50 EUR captured");
+    assert_eq!(line, "status: confirmed, 4.50 EUR captured, stock shipped");
 }
