@@ -1,9 +1,6 @@
 //! Each question is asked of a sound database, where it finds nothing, and of the same one with each kind of damage
 //! that it is there to see.
 
-mod inventory;
-mod orders;
-mod payments;
 mod provider;
 mod reliability;
 mod trimmed;
@@ -11,52 +8,16 @@ mod trimmed;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use diesel_migrations::EmbeddedMigrations;
-use testkit::TestDatabase;
+use testkit::{Damage, SoundDatabase};
 
 use super::*;
 
-/// Ids that are easy to read.
-const ID: &str = "CREATE FUNCTION id(n integer) RETURNS uuid LANGUAGE sql IMMUTABLE
-    RETURN ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid;";
-
-/// A question's file, and damage that it must see.
-type Damage = (&'static str, &'static str);
-
-/// Asks all questions of a folder, before and after each damage.
+/// The questions of a folder, each finds nothing in these rows, and something after each of its damages.
 async fn sees(folder: &str, migrations: EmbeddedMigrations, sound: &[&str], damages: &[Damage]) {
-    let database = TestDatabase::with(vec![migrations]).await;
-    let mut owner = database.owner().await;
-    for part in std::iter::once(&ID).chain(sound) {
-        owner.batch_execute(part).await.unwrap();
-    }
-    let questions = || all().filter(|audit| audit.file.starts_with(folder));
-    for audit in questions() {
-        assert_eq!(
-            violations(&mut owner, audit).await,
-            Vec::<String>::new(),
-            "{} of a sound database",
-            audit.file
-        );
-    }
-    for (name, damage) in damages {
-        let file = format!("{folder}/{name}.sql");
-        let audit =
-            questions().find(|audit| audit.file == file).unwrap_or_else(|| panic!("{file} is not asked"));
-        owner.batch_execute("BEGIN").await.unwrap();
-        owner.batch_execute(damage).await.unwrap();
-        let found = violations(&mut owner, audit).await;
-        owner.batch_execute("ROLLBACK").await.unwrap();
-        assert!(!found.is_empty(), "{file} does not see: {damage}");
-        assert!(found.iter().all(|violation| !violation.is_empty()), "{file} says nothing: {damage}");
-    }
-    let damaged: BTreeSet<String> = damages.iter().map(|(name, _)| format!("{folder}/{name}.sql")).collect();
-    assert_eq!(questions().count(), damaged.len(), "each question needs damage that it sees");
-}
-
-async fn violations(connection: &mut AsyncPgConnection, audit: Question) -> Vec<String> {
-    audit.ask(connection).await.unwrap()
+    let questions = all().filter(|question| question.file.starts_with(folder));
+    let questions: Vec<_> = questions.map(|question| (question.file, question.query())).collect();
+    SoundDatabase::with(migrations, sound).await.sees(&questions, damages).await;
 }
 
 /// The build script of `services` lists their own.

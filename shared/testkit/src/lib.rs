@@ -23,7 +23,9 @@ mod proxy;
 mod record;
 mod round_trips;
 mod small_disk;
+mod sound;
 mod topics;
+pub mod trimmed;
 mod wait;
 
 pub use authority::Authority;
@@ -40,6 +42,7 @@ pub use proxy::Proxy;
 pub use record::{TestRecord, publish, record};
 pub use round_trips::RoundTrips;
 pub use small_disk::SmallDisk;
+pub use sound::{Damage, SoundDatabase};
 pub use topics::TestTopics;
 pub use wait::{eventually, eventually_done};
 

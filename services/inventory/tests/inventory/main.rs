@@ -9,6 +9,7 @@
 )]
 
 mod adjustments;
+mod audits;
 mod document;
 mod guards;
 mod items;

@@ -7,6 +7,7 @@
 )]
 //! The orders service over HTTP, on a real PostgreSQL.
 
+mod audits;
 mod batches;
 mod bench;
 mod cancelling;

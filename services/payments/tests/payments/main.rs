@@ -10,6 +10,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod audits;
 mod cancellations;
 mod charges;
 mod circuit_breaker;

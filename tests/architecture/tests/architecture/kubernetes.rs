@@ -1,7 +1,7 @@
 //! deploy/kubernetes contains its pods as docker-compose.yml does, waits for their drain, and keeps secrets out of files and the
 //! owners' secrets away from the services.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -27,19 +27,30 @@ const EVERY_POD: [(&str, bool); 3] = [
 const EVERY_CONTAINER: [(&str, bool); 2] =
     [("/securityContext/allowPrivilegeEscalation", false), ("/securityContext/readOnlyRootFilesystem", true)];
 
-fn text(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The resources of the base, as its kustomization lists them.
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The resources of the base.
 fn base() -> Vec<Value> {
-    let list: Value = serde_saphyr::from_str(&text("deploy/kubernetes/base/kustomization.yaml")).unwrap();
-    let files = list["resources"].as_array().unwrap().iter().map(|file| file.as_str().unwrap());
-    let texts = files.map(|file| text(&format!("deploy/kubernetes/base/{file}")));
-    texts
-        .flat_map(|text| {
-            text.split("\n---\n").map(|one| serde_saphyr::from_str(one).unwrap()).collect::<Vec<Value>>()
+    resources_of("deploy/kubernetes/base")
+}
+
+/// The resources of a folder, as its kustomization lists them: files, and the folders of services.
+fn resources_of(folder: &str) -> Vec<Value> {
+    let list: Value = serde_saphyr::from_str(&text(&format!("{folder}/kustomization.yaml"))).unwrap();
+    let resources = list["resources"].as_array().unwrap().iter();
+    resources
+        .flat_map(|resource| {
+            let path = format!("{folder}/{}", resource.as_str().unwrap());
+            if root().join(&path).is_dir() {
+                return resources_of(&path);
+            }
+            text(&path).split("\n---\n").map(|one| serde_saphyr::from_str(one).unwrap()).collect()
         })
         .collect()
 }
@@ -160,8 +171,8 @@ fn every_pod_is_contained_and_only_migrations_see_the_owners_secrets() {
 
 #[test]
 fn no_secret_is_in_a_file_of_settings() {
-    for file in ["settings.env", "payments.env"] {
-        let text = text(&format!("deploy/kubernetes/base/{file}"));
+    for file in ["deploy/kubernetes/base/settings.env", "services/payments/kubernetes/settings.env"] {
+        let text = text(file);
         for secret in SECRETS {
             assert!(!text.contains(secret), "{file} has {secret}");
         }

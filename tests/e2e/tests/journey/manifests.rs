@@ -9,13 +9,13 @@ use testkit::identity;
 use uuid::Uuid;
 
 fn text(file: &str) -> String {
-    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes/base");
-    std::fs::read_to_string(base.join(file)).unwrap()
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(file)).unwrap()
 }
 
-/// The container of a resource, by the words that its program gets.
+/// The container of a service's resource, by the words that its program gets.
 fn container(file: &str, words: [&str; 2]) -> Value {
-    let text = text(file);
+    let text = text(&format!("services/{}/kubernetes/{file}", words[0]));
     let resources = text.split("\n---\n").map(|one| serde_saphyr::from_str::<Value>(one).unwrap());
     let mut containers = resources.map(|it| it["spec"]["template"]["spec"]["containers"][0].clone());
     containers.find(|it| it["args"] == serde_json::json!(words)).unwrap()
@@ -25,7 +25,10 @@ fn container(file: &str, words: [&str; 2]) -> Value {
 fn environment(container: &Value) -> Vec<(String, String)> {
     let maps = container["envFrom"].as_array().into_iter().flatten();
     let names = maps.map(|map| map["configMapRef"]["name"].as_str().unwrap().to_owned());
-    let files = names.map(|name| name.replace("idem-settings", "settings").replace("-settings", "") + ".env");
+    let files = names.map(|name| match name.strip_suffix("-settings").unwrap() {
+        "idem" => "deploy/kubernetes/base/settings.env".to_owned(),
+        service => format!("services/{service}/kubernetes/settings.env"),
+    });
     let mut settings: Vec<(String, String)> = Vec::new();
     for file in files {
         let text = text(&file);
@@ -93,7 +96,7 @@ const KAFKA_PROPERTY: &str = "IDEM_KAFKA__PROPERTIES__";
 
 #[test]
 fn the_brokers_of_the_manifests_are_reached_by_tls_with_a_login() {
-    let settings = environment(&container("orders.yaml", ["orders", "serve"]));
+    let settings = environment(&container("service.yaml", ["orders", "serve"]));
     let property = |(name, value): &(String, String)| {
         Some((name.strip_prefix(KAFKA_PROPERTY)?.to_ascii_lowercase(), value.clone()))
     };
@@ -109,12 +112,12 @@ async fn the_environments_of_the_manifests_migrate_and_start_every_service() {
     let secrets = Secrets::new();
     for part in Part::SERVICES {
         let name = part.name();
-        let job = environment(&container("migrations.yaml", [name, "migrate"]));
+        let job = environment(&container("migration.yaml", [name, "migrate"]));
         let migrated =
             stack.operate_exactly(part, &["migrate"], &moved_here(job, &stack, part, &secrets)).await;
         assert!(migrated.is_success(), "{name} migrate: {}", migrated.text());
 
-        let pod = environment(&container(&format!("{name}.yaml"), [name, "serve"]));
+        let pod = environment(&container("service.yaml", [name, "serve"]));
         let mut settings = moved_here(pod, &stack, part, &secrets);
         // Several tests share this machine and the broker, and pods share neither ports nor topics.
         let port = stack.address(name).rsplit_once(':').unwrap().1.to_owned();

@@ -1,8 +1,8 @@
-//! The questions to the database of payments.
+//! The questions to the database of payments find their damage.
 
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
-
-use super::{Damage, sees};
+use payments::Payments;
+use runtime::Service as _;
+use testkit::{Damage, SoundDatabase};
 
 /// One payment that is kept, and one that was captured too late and refunded at the second try.
 const SOUND: &str = "
@@ -144,8 +144,6 @@ const DAMAGES_OF_THE_LEDGER: &[Damage] = &[
     ),
 ];
 
-const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/payments");
-
 const DAMAGES: &[Damage] = &[
     ("refunds_stay_within_the_capture", "UPDATE payment SET refund_reserved = 449 WHERE id = id(2)"),
     ("refunds_stay_within_the_capture", "UPDATE refund SET amount = 451"),
@@ -184,5 +182,6 @@ const DAMAGES: &[Damage] = &[
 #[tokio::test]
 async fn every_audit_of_payments_finds_its_damage() {
     let damages: Vec<Damage> = [DAMAGES, DAMAGES_OF_THE_LEDGER, DAMAGES_OF_COMMANDS].concat();
-    sees("services/payments/audits", MIGRATIONS, &[SOUND, LEDGER, COMMANDS], &damages).await;
+    let mut database = SoundDatabase::with(Payments::migrations(), &[SOUND, LEDGER, COMMANDS]).await;
+    database.sees(services::named("payments").unwrap().audits, &damages).await;
 }

@@ -1,11 +1,12 @@
-//! The questions to the database of inventory.
+//! The questions to the database of inventory find their damage, and history that retention has trimmed is none.
 
-use diesel_migrations::{EmbeddedMigrations, embed_migrations};
-
-use super::{Damage, sees};
+use inventory::Inventory;
+use runtime::Service as _;
+use testkit::trimmed::{DAYS, FIRST_DAY, SECOND_DAY};
+use testkit::{Damage, SoundDatabase};
 
 /// One item: five delivered, two shipped for order 2, one held for order 3.
-pub(super) const SOUND: &str = "
+const SOUND: &str = "
     INSERT INTO item (id, tenant_id, sku, name, unit_price, currency, version, on_hand, reserved, position)
     VALUES (id(1), 't', 'tea', 'Tea', 450, 'EUR', 1, 3, 1, id(1));
     INSERT INTO reservation (order_id, tenant_id, state, sequence)
@@ -19,8 +20,6 @@ pub(super) const SOUND: &str = "
     INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source,
                               tenant_id, payload)
     VALUES (id(31), 'inventory.events', id(1), 'item', id(1), 1, 'inventory.ItemChanged.v1', 'inventory', 't', '{}');";
-
-const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/inventory");
 
 const DAMAGES: &[Damage] = &[
     ("stock_is_conserved", "UPDATE item SET on_hand = 4"),
@@ -46,5 +45,35 @@ const DAMAGES: &[Damage] = &[
 
 #[tokio::test]
 async fn every_audit_of_inventory_finds_its_damage() {
-    sees("services/inventory/audits", MIGRATIONS, &[SOUND], DAMAGES).await;
+    let questions = services::named("inventory").unwrap().audits;
+    SoundDatabase::with(Inventory::migrations(), &[SOUND]).await.sees(questions, DAMAGES).await;
+}
+
+#[tokio::test]
+async fn a_price_change_whose_event_was_dropped_is_no_violation() {
+    const TWICE: &str = "
+        UPDATE item SET version = 2, created_at = '2026-01-01T12:00:00Z';
+        INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source,
+                                  tenant_id, payload)
+        VALUES (id(32), 'inventory.events', id(1), 'item', id(1), 2, 'inventory.ItemChanged.v1', 'inventory', 't', '{}');
+        INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
+        VALUES (id(23), 't', 'c', 'item.put', 'item', id(1)::text, id(24), '{}');";
+    let cases: [&[&str]; 6] = [
+        &[],
+        &[FIRST_DAY],
+        &[FIRST_DAY, SECOND_DAY],
+        &[FIRST_DAY, "DELETE FROM outbox_dropped_day"],
+        &[FIRST_DAY, "UPDATE item SET version = 3"],
+        // A change without an event, after the last dropped day.
+        &[
+            FIRST_DAY,
+            "UPDATE item SET version = 3;
+             INSERT INTO audit_fact (id, tenant_id, actor, action, subject_type, subject_id, operation_id, details)
+             VALUES (id(25), 't', 'c', 'item.put', 'item', id(1)::text, id(26), '{}')",
+        ],
+    ];
+    let facts = include_str!("../../audits/a_price_change_has_one_fact.sql");
+    let found =
+        SoundDatabase::with(Inventory::migrations(), &[SOUND, TWICE, DAYS]).await.finds(facts, cases).await;
+    assert_eq!(found, [false, false, false, true, true, true]);
 }
