@@ -26,7 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         if folder.join("Cargo.toml").exists() {
             let (port, service) =
                 service(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-            services.insert(port, service);
+            if services.insert(port, service).is_some() {
+                return Err(format!("{}: another service has its port", folder.display()).into());
+            }
         }
     }
     let (number, services) = (services.len(), services.into_values().collect::<String>());
