@@ -72,14 +72,14 @@ port_offset() { # service|provider|server
     postgres) echo 31 ;;
     kafka) echo 41 ;;
     prometheus) echo 81 ;;
-    *) described "$1" port ;;
+    *) port_of_description "$1" ;;
   esac
 }
 
-# A number in the description of a service. Fails if there is no such service.
-described() { # service key
+# The port in the description of a service. Fails if there is no such service.
+port_of_description() { # service
   local file=$ROOT/services/$1/service.toml
   [[ -e $file ]] || return
-  [[ $'\n'$(<"$file") =~ $'\n'"$2"\ *=\ *([0-9]+) ]] || die "$file has no number '$2'"
+  [[ $'\n'$(<"$file") =~ $'\nport'\ *=\ *([0-9]+) ]] || die "$file has no port"
   echo "${BASH_REMATCH[1]}"
 }

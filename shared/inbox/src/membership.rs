@@ -26,7 +26,7 @@ pub(crate) fn membership(
     let group = topics.group(consumer.name());
     let ignoring = consumer.clone();
     SubscriptionSettings {
-        // Nobody waits for the effect of an ignored message. If it shares a transaction, that is one less.
+        // An ignored message has no effect that anybody waits for. Beside a handled message it needs no transaction of its own.
         may_wait: Arc::new(move |message| ignoring.ignores(message)),
         longest_wait: settings.ignored_wait,
         instance: settings.instance.clone(),

@@ -15,13 +15,13 @@ impl Part {
     /// The broker.
     pub const KAFKA: Self = Self("kafka");
     /// The stand-in for the processor.
-    pub const PROVIDER: Self = Self("provider");
+    pub const PROVIDER: Self = Self(Database::PROVIDER.name());
     /// The service of the stock.
-    pub const INVENTORY: Self = Self("inventory");
+    pub const INVENTORY: Self = Self(Database::INVENTORY.name());
     /// The service of the money.
-    pub const PAYMENTS: Self = Self("payments");
+    pub const PAYMENTS: Self = Self(Database::PAYMENTS.name());
     /// The service of the orders.
-    pub const ORDERS: Self = Self("orders");
+    pub const ORDERS: Self = Self(Database::ORDERS.name());
 
     /// The parts with an outbox and an inbox.
     pub const SERVICES: [Self; NUMBER] = {

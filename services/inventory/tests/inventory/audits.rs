@@ -1,9 +1,13 @@
 //! The questions to the database of inventory find their damage, and history that retention has trimmed is none.
 
+use std::collections::BTreeSet;
+
 use inventory::Inventory;
 use runtime::Service as _;
 use testkit::trimmed::{DAYS, FIRST_DAY, SECOND_DAY};
 use testkit::{Damage, SoundDatabase};
+
+use crate::stage::Stage;
 
 /// One item: five delivered, two shipped for order 2, one held for order 3.
 const SOUND: &str = "
@@ -76,4 +80,12 @@ async fn a_price_change_whose_event_was_dropped_is_no_violation() {
     let found =
         SoundDatabase::with(Inventory::migrations(), &[SOUND, TWICE, DAYS]).await.finds(facts, cases).await;
     assert_eq!(found, [false, false, false, true, true, true]);
+}
+
+/// The audits expect each message of these streams in its inbox.
+#[tokio::test]
+async fn the_description_names_the_streams_that_the_consumer_reads() {
+    let consumer = Inventory::consumer(&Stage::new().await.context()).unwrap();
+    let streams: BTreeSet<&str> = consumer.streams().iter().map(|stream| stream.name()).collect();
+    assert_eq!(streams, services::named("inventory").unwrap().reads.iter().copied().collect());
 }

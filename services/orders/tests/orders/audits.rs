@@ -1,9 +1,14 @@
 //! The questions to the database of orders find their damage, and history that retention has trimmed is none.
 
+use std::collections::BTreeSet;
+
+use database::Database;
 use orders::Orders;
 use runtime::Service as _;
 use testkit::trimmed::{DAYS, FIRST_DAY, SECOND_DAY, THIRD_DAY};
-use testkit::{Damage, SoundDatabase};
+use testkit::{Damage, SoundDatabase, TestDatabase};
+
+use crate::bench::context;
 
 const SOUND: &str = include_str!("sound.sql");
 
@@ -62,4 +67,13 @@ async fn an_order_with_dropped_events_is_judged_by_the_rest() {
     let found =
         SoundDatabase::with(Orders::migrations(), &[SOUND, PLACED, DAYS]).await.finds(states, cases).await;
     assert_eq!(found, [false, false, true, true, true, true]);
+}
+
+/// The audits expect each message of these streams in its inbox.
+#[tokio::test]
+async fn the_description_names_the_streams_that_the_consumer_reads() {
+    let database = TestDatabase::plain().await;
+    let consumer = Orders::consumer(&context(Database::clone(&database))).unwrap();
+    let streams: BTreeSet<&str> = consumer.streams().iter().map(|stream| stream.name()).collect();
+    assert_eq!(streams, services::named("orders").unwrap().reads.iter().copied().collect());
 }

@@ -1,8 +1,14 @@
 //! The questions to the database of payments find their damage.
 
+use std::collections::BTreeSet;
+
+use database::Database;
+use envelope::Topics;
 use payments::Payments;
-use runtime::Service as _;
+use runtime::{Context, Service as _};
 use testkit::{Damage, SoundDatabase};
+
+use crate::stage::Stage;
 
 /// One payment that is kept, and one that was captured too late and refunded at the second try.
 const SOUND: &str = "
@@ -184,4 +190,14 @@ async fn every_audit_of_payments_finds_its_damage() {
     let damages: Vec<Damage> = [DAMAGES, DAMAGES_OF_THE_LEDGER, DAMAGES_OF_COMMANDS].concat();
     let mut database = SoundDatabase::with(Payments::migrations(), &[SOUND, LEDGER, COMMANDS]).await;
     database.sees(services::named("payments").unwrap().audits, &damages).await;
+}
+
+/// The audits expect each message of these streams in its inbox.
+#[tokio::test]
+async fn the_description_names_the_streams_that_the_consumer_reads() {
+    let stage = Stage::new().await;
+    let (database, settings) = (Database::clone(&stage.database), stage.settings());
+    let consumer = Payments::consumer(&Context { database, topics: Topics::of("test"), settings }).unwrap();
+    let streams: BTreeSet<&str> = consumer.streams().iter().map(|stream| stream.name()).collect();
+    assert_eq!(streams, services::named("payments").unwrap().reads.iter().copied().collect());
 }

@@ -70,7 +70,7 @@ impl PartitionReader {
                 Ok(message) => {
                     let message = ReceivedMessage::copy_of(&message, &self.partition.topic);
                     bytes += message.size();
-                    may_wait &= (self.settings.may_wait)(&message);
+                    may_wait = may_wait && (self.settings.may_wait)(&message);
                     messages.push(message);
                 }
                 Err(error) if is_about_a_record(&error) => {

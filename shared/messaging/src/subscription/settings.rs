@@ -33,7 +33,7 @@ pub struct SubscriptionSettings {
     pub max_batch: usize,
     /// The size of a batch in bytes. The message that reaches this size is the last of its batch.
     pub max_batch_bytes: usize,
-    /// Whether a message may wait for the next one of its partition. The question must not wait.
+    /// Returns whether a message may wait for the next one of its partition. The function must not block.
     pub may_wait: Arc<dyn Fn(&ReceivedMessage) -> bool + Send + Sync>,
     /// The longest time from the first message on that a batch waits all of whose messages may wait. Far below five seconds, because
     /// [`progress`](Self::progress) is not asked meanwhile.
@@ -42,8 +42,9 @@ pub struct SubscriptionSettings {
     pub redelivery_delay: Duration,
     /// The interval between commits of offsets.
     pub commit_interval: Duration,
-    /// Whether the program that works on the batches makes progress. The member asks before it polls, some four times a second. While the
-    /// answer is no, it polls nothing, so the client leaves the group, and other members get the partitions. The question must not wait.
+    /// Returns whether the program that works on the batches makes progress. The member calls the function before each poll, some four
+    /// times a second. While the function returns false, the member polls nothing: the client leaves the group, and other members get the
+    /// partitions. The function must not block.
     pub progress: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Where the lag of each partition of this member is kept.
     pub lags: PartitionLags,

@@ -24,12 +24,10 @@ use e2e::{Options, Part, Stack};
 use prometheus::Prometheus;
 use testkit::free_port;
 
-const SERVICES: [&str; 3] = ["orders", "payments", "inventory"];
-
 /// An installation with separate relays, and the Prometheus that scrapes its services.
 struct Watched {
     stack: Stack,
-    ports: [(&'static str, u16); 3],
+    ports: [(&'static str, u16); Part::SERVICES.len()],
     prometheus: Prometheus,
 }
 
@@ -37,7 +35,7 @@ impl Watched {
     async fn start(options: Options) -> Self {
         let options = Options { separate_relays: true, lease_seconds: Some(2), ..options };
         let mut stack = Stack::prepared(options).await;
-        let ports = SERVICES.map(|service| (service, free_port()));
+        let ports = Part::SERVICES.map(|service| (service.name(), free_port()));
         stack.launch_ready("provider", &[]).await;
         for (service, port) in ports {
             launch(&mut stack, service, port, &[]).await;
