@@ -16,9 +16,9 @@ COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/idem/target,sharing=locked \
     find . -path ./target -prune -o -type f -exec touch {} + \
-    && cargo build --locked --profile "$PROFILE" --bins \
-        -p orders -p payments -p inventory -p stripe-sim -p devtool \
-    && for program in orders payments inventory stripe-sim devtool; do \
+    && programs="$(cd services && echo */ | tr -d /) stripe-sim devtool" \
+    && cargo build --locked --profile "$PROFILE" --bins $(printf -- '-p %s ' $programs) \
+    && for program in $programs; do \
          install -D -t /programs "target/$PROFILE/$program"; \
        done
 # A program with crash points can be ended by an environment variable. Only tests need that, so the build refuses it.

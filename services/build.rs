@@ -21,8 +21,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     // A new service is a new crate. The sources of the services are not watched: all that depends on this list would be built again.
     println!("cargo::rerun-if-changed=../Cargo.lock");
+    let skeleton = root.join("../skeleton");
+    let list = format!(
+        "/// All services, by port.\npub static ALL: {};\n
+         /// The service that `./dev add-service` copies; nothing runs it but its own tests.\npub static SKELETON: {};",
+        services(&root)?,
+        if skeleton.exists() { services(&skeleton)? } else { "[Service; 0] = []".to_owned() }
+    );
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("services.rs"), list)?;
+    Ok(())
+}
+
+/// The type and the value of the list of the services in a folder, by port.
+fn services(folder: &Path) -> Result<String, Box<dyn Error>> {
     let mut services = BTreeMap::new();
-    for folder in entries(&root)? {
+    for folder in entries(folder)? {
         if folder.join("Cargo.toml").exists() {
             let (port, service) =
                 service(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -32,9 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let (number, services) = (services.len(), services.into_values().collect::<String>());
-    let list = format!("/// All services, by port.\npub static ALL: [Service; {number}] = [{services}];");
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("services.rs"), list)?;
-    Ok(())
+    Ok(format!("[Service; {number}] = [{services}]"))
 }
 
 /// The port of a service, and the expression of its description.
@@ -45,8 +56,8 @@ fn service(folder: &Path) -> Result<(u16, String), Box<dyn Error>> {
             "the name of a service has small letters only, because variables and SQL contain it".into()
         );
     }
-    for watched in ["service.toml", "audits"] {
-        println!("cargo::rerun-if-changed={name}/{watched}");
+    for watched in ["service.toml", "audits", "e2e"] {
+        println!("cargo::rerun-if-changed={}", folder.join(watched).display());
     }
     let description = fs::read_to_string(folder.join("service.toml"));
     let description = description.map_err(|error| format!("service.toml: {error}"))?;

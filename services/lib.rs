@@ -1,5 +1,9 @@
 #![doc = include_str!("README.md")]
 
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs, io};
+
 /// A service, as its folder describes it.
 #[derive(Debug)]
 pub struct Service {
@@ -25,15 +29,36 @@ pub fn scopes() -> String {
     scopes.join(" ")
 }
 
-/// The service of this name.
+/// The service of this name. The skeleton is one, too.
 pub fn named(name: &str) -> Option<&'static Service> {
-    ALL.iter().find(|service| service.name == name)
+    ALL.iter().chain(&SKELETON).find(|service| service.name == name)
+}
+
+/// Of a build script: writes `service_modules.rs`, which calls the macro `service_modules!` with the name and the path of each service
+/// that has this file in its folder, such as `e2e/demo.rs`, by name.
+///
+/// # Errors
+/// The output folder cannot be written.
+pub fn write_modules(file: &str) -> io::Result<()> {
+    let mut found: Vec<_> =
+        ALL.iter().map(|service| (service.name, folder(service.name).join(file))).collect();
+    found.sort();
+    let mut call = "service_modules! {".to_owned();
+    for (name, path) in found.iter().filter(|(_, path)| path.exists()) {
+        println!("cargo::rerun-if-changed={}", path.display());
+        let _ = write!(call, " {name} \"{}\"", path.display());
+    }
+    let output = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("this is not a build script"))?;
+    fs::write(Path::new(&output).join("service_modules.rs"), format!("{call} }}\n"))
+}
+
+/// The folder of a service.
+fn folder(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     /// Its configuration, the containers and `./dev` name the same port. Another program has 4, and second processes have 11 and more.
@@ -41,8 +66,7 @@ mod tests {
     fn every_service_has_the_port_of_its_configuration() {
         for Service { name, port, .. } in &ALL {
             assert!((1..10).contains(port) && *port != 4, "{name}: {port}");
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-            let config = std::fs::read_to_string(folder.join("config.toml")).unwrap();
+            let config = fs::read_to_string(folder(name).join("config.toml")).unwrap();
             assert!(config.contains(&format!("[http]\nport = {}\n", 8080 + port)), "{name}: {port}");
         }
     }

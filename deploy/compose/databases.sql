@@ -3,9 +3,12 @@
 
 CREATE ROLE idem_service NOLOGIN; -- migrations grant rights to this role, because SQL cannot take a role's name as a parameter
 
+-- The name of a service is that of its folder, which docker-compose.yml mounts.
+\set services `cd /services && echo */ | tr -d /`
+
 -- psql runs each statement that this query returns.
 SELECT format(statement, name, name || '_owner', name || '_service')
-FROM unnest(ARRAY['orders', 'payments', 'inventory', 'provider']) AS name,
+FROM regexp_split_to_table(:'services' || ' provider', '\s+') AS name,
      unnest(ARRAY[
          'CREATE ROLE %2$I LOGIN PASSWORD %2$L',
          'CREATE ROLE %3$I LOGIN PASSWORD %3$L IN ROLE idem_service',

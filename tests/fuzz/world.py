@@ -3,6 +3,7 @@
 Usage: world.py FOLDER, with the token in IDEM_FUZZ_TOKEN and the address of each service in a variable such as ORDERS.
 """
 
+import importlib.util
 import os
 import sys
 import time
@@ -11,9 +12,13 @@ from pathlib import Path
 
 import requests
 
-ORDERS = os.environ["ORDERS"]
-PAYMENTS = os.environ["PAYMENTS"]
-INVENTORY = os.environ["INVENTORY"]
+
+
+def address(service):
+    return os.environ[service.upper()]
+
+
+ORDERS, PAYMENTS, INVENTORY = address("orders"), address("payments"), address("inventory")
 SKUS = [f"SKU-{number}" for number in range(12)]  # fewer would often meet twice in one order
 ORDERED = SKUS[:3]
 TIMEOUT = 30  # seconds, until an event has arrived
@@ -40,6 +45,7 @@ def wait_for(what, url, has_arrived):
         if time.monotonic() > end:
             sys.exit(f"{what}: not after {TIMEOUT} s; the last response is {response.status_code} {response.text}")
         time.sleep(0.1)
+    return response.json()
 
 
 def prepare():
@@ -77,5 +83,15 @@ def prepare():
     }
 
 
-for name, values in prepare().items():
+def prepare_services(prepared):
+    """Calls the world.py in the folder of each service that has one."""
+    for path in sorted(Path(__file__).parent.glob("../../services/*/fuzz/world.py")):
+        spec = importlib.util.spec_from_file_location(path.parts[-3], path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        prepared |= module.prepare(sys.modules[__name__], prepared)
+    return prepared
+
+
+for name, values in prepare_services(prepare()).items():
     Path(sys.argv[1], f"{name}.dict").write_text("".join(f'"{value}"\n' for value in values))

@@ -75,19 +75,25 @@ install_openapi_lint() { # folder
     (cd "$1" && npm ci --ignore-scripts --silent --no-audit --no-fund) && touch "$1/ready"
 }
 
-# Writes the documents: the programs describe their routes, devtool completes them, and the services serve the files.
+# Writes the documents: the programs describe their routes, devtool completes them, and the services serve the files. The skeleton
+# has its document in its folder.
 command_openapi() { # [services...]
-  local name bins=(--bin devtool)
-  (($#)) || set -- "${SERVICES[@]}"
+  local name folder document bins=(--bin devtool) skeletons=()
+  for folder in "$ROOT"/skeleton/*/; do
+    [[ ! -e $folder ]] || skeletons+=("$(basename "$folder")")
+  done
+  (($#)) || set -- "${SERVICES[@]}" "${skeletons[@]}"
   for name in "$@"; do
-    [[ " ${SERVICES[*]} " == *" $name "* ]] || usage_error "there is no service '$name': the services are ${SERVICES[*]}"
+    [[ " ${SERVICES[*]} ${skeletons[*]} " == *" $name "* ]] || usage_error "there is no service '$name': the services are ${SERVICES[*]}"
     bins+=(--bin "$name")
   done
   require "${TO_BUILD[@]}"
   build "the programs that write the documents" "${bins[@]}"
   for name in "$@"; do
-    devtool openapi "$BIN_DIR/$name" "$ROOT/services/$name/examples.json" >"$ROOT/openapi/$name.json.new" ||
+    folder=$ROOT/services/$name document=$ROOT/openapi/$name.json
+    [[ -e $folder ]] || folder=$ROOT/skeleton/$name document=$ROOT/skeleton/$name/openapi.json
+    devtool openapi "$BIN_DIR/$name" "$folder/examples.json" >"$document.new" ||
       die "the document of $name could not be written: see above"
-    mv "$ROOT/openapi/$name.json.new" "$ROOT/openapi/$name.json"
+    mv "$document.new" "$document"
   done
 }

@@ -9,7 +9,8 @@ check_alerts() {
   tools/dev.d/alerts-page.pl | cmp -s - docs/alerts.md ||
     { say "docs/alerts.md differs from the rules and their tests: tools/dev.d/alerts-page.pl --write" && return 1; }
   promtool=$(prometheus_program promtool) || return 0
-  "$promtool" check config deploy/prometheus/prometheus.yml &&
+  prometheus_config >"$IDEM_DEV_DIR/prometheus.yml"
+  "$promtool" check config "$IDEM_DEV_DIR/prometheus.yml" &&
     (cd deploy/prometheus && "$promtool" test rules alerts_test.yml)
 }
 
@@ -24,16 +25,23 @@ prometheus_program() { # name
   echo "$program"
 }
 
+# Prints deploy/prometheus/prometheus.yml for the processes of this checkout, with the jobs of the services in it: Debian's Prometheus
+# does not know scrape_config_files yet.
+prometheus_config() {
+  local service
+  sed -e '/^scrape_config_files:/,$d' -e "s|alerts.yml|$ROOT/deploy/prometheus/alerts.yml|" "$ROOT/deploy/prometheus/prometheus.yml"
+  echo "scrape_configs:"
+  for service in "${SERVICES[@]}"; do
+    sed -n "/^  - /,\$ s/\"$service:[0-9]*\"/\"127.0.0.1:$(($(port_of "$service") + 1000))\"/; /^  - /,\$ p" "$ROOT/services/$service/prometheus.yml"
+  done
+}
+
 # Scrapes every second, so that a graph of the demo has points.
 start_prometheus() {
-  local home=$IDEM_DEV_DIR/prometheus program service ports=()
+  local home=$IDEM_DEV_DIR/prometheus program
   program=$(prometheus_program prometheus) || die "there is no Prometheus: install it"
   mkdir -p "$home"
-  for service in "${SERVICES[@]}"; do
-    ports+=(-e "s/127.0.0.1:$((9080 + $(port_offset "$service")))/127.0.0.1:$(($(port_of "$service") + 1000))/")
-  done
-  sed -e 's/_interval: .*/_interval: 1s/' -e "s/alerts.yml/${ROOT//\//\\/}\/deploy\/prometheus\/alerts.yml/" "${ports[@]}" \
-    "$ROOT/deploy/prometheus/prometheus.yml" >"$home/prometheus.yml"
+  prometheus_config | sed 's/_interval: .*/_interval: 1s/' >"$home/prometheus.yml"
   launch prometheus "$program" --config.file="$home/prometheus.yml" --storage.tsdb.path="$home/data" \
     --web.listen-address="127.0.0.1:$(port_of prometheus)" --log.level=warn
 }

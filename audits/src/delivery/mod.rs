@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contracts::streams;
 use envelope::{Envelope, Stream};
 use messaging::ReceivedMessage;
 use uuid::Uuid;
@@ -13,11 +12,9 @@ use crate::facts::Row;
 
 /// Each consumer, and a stream that it reads.
 pub fn readers() -> impl Iterator<Item = (Database, Stream)> {
-    let streams =
-        |names: &'static [&str]| streams::ALL.into_iter().filter(|stream| names.contains(&stream.name()));
     Database::services()
         .zip(&services::ALL)
-        .flat_map(move |(of, service)| streams(service.reads).map(move |it| (of, it)))
+        .flat_map(|(of, service)| service.reads.iter().map(move |name| (of, Stream::of(name))))
 }
 
 /// A message with its envelope.

@@ -10,20 +10,25 @@ use serde_json::Value;
 
 use crate::TestDatabase;
 
-fn document(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi").join(format!("{name}.json"))
+/// The document of a service, and its examples. The skeleton keeps both in its folder.
+fn files(name: &str) -> [PathBuf; 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let skeleton = root.join("skeleton").join(name);
+    if skeleton.exists() {
+        return ["openapi.json", "examples.json"].map(|file| skeleton.join(file));
+    }
+    [format!("openapi/{name}.json"), format!("services/{name}/examples.json")].map(|file| root.join(file))
 }
 
 /// Fails unless `openapi/NAME.json` is exactly what devtool makes of the routes that the program describes. `./dev test` builds devtool
 /// beside the program.
 pub fn assert_document_is_fresh(program: &str, name: &str) {
-    let examples =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services").join(name).join("examples.json");
+    let [document, examples] = files(name);
     let devtool = Path::new(program).with_file_name("devtool");
     let completed =
         Command::new(devtool).arg("openapi").args([Path::new(program), &examples]).output().unwrap();
     assert!(completed.status.success(), "{name}: {}", String::from_utf8_lossy(&completed.stderr));
-    let stored = std::fs::read(document(name)).unwrap_or_default();
+    let stored = std::fs::read(document).unwrap_or_default();
     assert!(stored == completed.stdout, "openapi/{name}.json is stale; renew it with: ./dev openapi {name}");
 }
 
@@ -38,7 +43,8 @@ struct StoredRoute {
 /// A key counts for its route only. A new name of a route, or of a parameter in it, would forget each key: a retry that arrives
 /// after the deployment would take effect again. Each command must have been executed before.
 pub async fn assert_keyed_commands(database: &TestDatabase, name: &str, expected: &[&str]) {
-    let document: Value = serde_json::from_slice(&std::fs::read(document(name)).unwrap()).unwrap();
+    let [document, _] = files(name);
+    let document: Value = serde_json::from_slice(&std::fs::read(document).unwrap()).unwrap();
     let has_key = |operation: &Value| {
         let parameters = operation["parameters"].as_array();
         parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == "Idempotency-Key"))

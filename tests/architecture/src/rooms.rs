@@ -7,7 +7,10 @@ use crate::modules::{ModulePath, Modules};
 /// name one item of `lib.rs`: the service's type, because handlers need it for their context.
 const ARROWS: &[(&str, &[&str])] = &[
     // The entries: each is called from outside the service.
-    ("api", &["transitions", "webhooks", "store", "domain", "views", "error", "settings", "context"]),
+    (
+        "api",
+        &["transitions", "webhooks", "store", "domain", "events", "views", "error", "settings", "context"],
+    ),
     ("consumers", &["transitions", "processor", "store", "domain"]),
     ("jobs", &["transitions", "reconcile", "metrics", "store", "domain", "settings"]),
     ("operator", &["transitions", "reconcile", "store", "domain", "settings", "context"]),
@@ -16,19 +19,21 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("webhooks", &["transitions", "store", "domain"]),
     ("reconcile", &["transitions", "processor", "store", "domain", "settings"]),
     // The one place that locks, decides, writes and announces.
-    ("transitions", &["ledger", "metrics", "processor", "store", "domain", "views", "error"]),
+    ("transitions", &["ledger", "metrics", "processor", "store", "domain", "events", "views", "error"]),
     ("ledger", &["store", "domain"]),
     // Counts, and knows no table: the store reads the gauges.
     ("metrics", &["processor", "domain"]),
     // The client of the outside system: it knows no table.
     ("processor", &["domain"]),
-    ("views", &["store", "domain"]),
+    ("views", &["store", "domain", "events"]),
     ("error", &["domain"]),
-    ("store", &["domain", "schema"]),
+    ("store", &["domain", "events", "schema"]),
     // Reading the settings makes the client, because an unusable key or address must stop the start.
     ("settings", &["processor", "domain"]),
     // The service's type, which handlers and commands need for their context.
     ("context", &[]),
+    // What a service publishes while no other service consumes it. Then it moves to `contracts`.
+    ("events", &[]),
     ("schema", &[]),
     ("domain", &[]),
 ];

@@ -1,7 +1,6 @@
 //! Everything that an installation leaves behind, as text, so that a test can search it: every column of every table, every
 //! message on every topic, every line of every log.
 
-use contracts::streams;
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 use harness::Part;
@@ -63,7 +62,7 @@ impl Stack {
             }
         }
         let kafka = self.kafka();
-        let events = streams::ALL.map(|stream| kafka.topics.events(stream));
+        let events = Part::SERVICES.map(|part| kafka.topics.events(part.stream()));
         let dead_letters = Part::SERVICES.map(|part| kafka.topics.dead_letters(part.name()));
         for topic in events.into_iter().chain(dead_letters) {
             let place = format!("topic {}", topic.trim_start_matches(&kafka.topics.prefixed("")));

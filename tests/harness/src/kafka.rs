@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use audits::{Database, TopicMessage, readers};
-use contracts::streams;
 use envelope::{Stream, Topics};
 use futures_util::future::{try_join, try_join_all};
 use messaging::{Brokers, ReceivedMessage, admin};
 use tokio::net::TcpStream;
 
-use crate::{Error, Result, until};
+use crate::{Error, Part, Result, until};
 
 /// The name of the deployment that `./dev` and docker-compose.yml run.
 pub const DEPLOYMENT: &str = "idem-dev";
@@ -92,7 +91,7 @@ impl Kafka {
     /// The messages of each topic.
     pub async fn counts(&self) -> Result<BTreeMap<Stream, usize>> {
         let mut counts = BTreeMap::new();
-        for stream in streams::ALL {
+        for stream in Part::SERVICES.map(Part::stream) {
             counts.insert(stream, self.count(stream).await?);
         }
         Ok(counts)
@@ -101,7 +100,7 @@ impl Kafka {
     /// All messages of one tenant, by topic, partition and offset.
     pub async fn messages(&self, tenant: &str) -> Result<Vec<TopicMessage>> {
         let mut messages = Vec::new();
-        for stream in streams::ALL {
+        for stream in Part::SERVICES.map(Part::stream) {
             for received in self.read(&self.topics.events(stream)).await? {
                 let message = TopicMessage::read(stream, received)
                     .map_err(|reason| Error::unreadable("a message", reason))?;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use audits::Database;
+use envelope::Stream;
 
 /// The number of services.
 const NUMBER: usize = services::ALL.len();
@@ -42,9 +43,19 @@ impl Part {
         parts
     };
 
+    /// The service of this name, such as `orders`.
+    pub const fn of(service: &'static str) -> Self {
+        Self(service)
+    }
+
     /// The name of the part and of its database.
     pub const fn name(self) -> &'static str {
         self.0
+    }
+
+    /// The events that it publishes.
+    pub const fn stream(self) -> Stream {
+        Stream::of(self.0)
     }
 
     /// The file name of its program.

@@ -3,7 +3,6 @@
 
 # Keys expire after so many seconds in the second run.
 CONFORMANCE_KEY_LIFE=3
-CONFORMANCE_TARGETS=tests/conformance/targets
 
 command_conformance() {
   (($# == 0)) || usage_error "conformance takes no arguments; for a server of yours: cargo run -p conformance -- --help"
@@ -20,13 +19,13 @@ run_conformance() {
   local service target targets=() failed=''
   cd "$ROOT" || exit
   for service in "${SERVICES[@]}"; do
-    if [[ -e $CONFORMANCE_TARGETS/$service.toml ]]; then
-      targets+=("$service")
+    if [[ -e services/$service/conformance.toml ]]; then
+      targets+=("services/$service")
     else
-      say "$service is not tried: $CONFORMANCE_TARGETS has no $service.toml"
+      say "$service is not tried: services/$service has no conformance.toml"
     fi
   done
-  for target in "${targets[@]}" stripe-sim; do
+  for target in "${targets[@]}" tools/stripe-sim; do
     conform "$target" || failed+=" $target"
   done
   say "keys now expire after ${CONFORMANCE_KEY_LIFE}s"
@@ -40,11 +39,11 @@ run_conformance() {
 }
 
 # Runs the suite against one target. The file asks ./dev for tokens and for restarts.
-conform() { # target arguments...
+conform() { # folder arguments...
   local target=$1 part addresses=()
   shift
   for part in $(running_names); do
     is_server "$part" || addresses+=("$(tr 'a-z-' 'A-Z_' <<<"$part")=http://127.0.0.1:$(port_of "$part")") # such as ORDERS_2
   done
-  env "${addresses[@]}" IDEM_SKIP_BUILD=yes "$BIN_DIR/conformance" --target "$CONFORMANCE_TARGETS/$target.toml" "$@"
+  env "${addresses[@]}" IDEM_SKIP_BUILD=yes "$BIN_DIR/conformance" --target "$target/conformance.toml" "$@"
 }

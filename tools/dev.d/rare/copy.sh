@@ -27,3 +27,11 @@ commit_all() { # folder message
 set_own_version() { # folder
   (cd "$1" && perl -pi -e 's/^version = "\d+\.\d+\.\K\d+(?="$)/999/' Cargo.toml && cargo update --quiet --workspace --offline)
 }
+
+# Edits a file line by line. Fails if nothing changes: the file is then not as this script expects it.
+edit_lines() { # file perl
+  cp "$1" "$1.before"
+  perl -CSD -pi -e "use utf8; $2" "$1"
+  ! cmp -s "$1" "$1.before" || { say "tools/dev.d finds nothing to change in $1" && return 1; }
+  rm "$1.before"
+}

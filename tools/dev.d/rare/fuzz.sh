@@ -58,7 +58,8 @@ run_fuzz_http() { # seconds seed
   python=$(fuzz_http_home)/bin/python
   rm -rf "$folder"
   mkdir -p "$folder"
-  cp "$FUZZ/schemathesis.toml" "$folder"
+  # A service may have a part of its own.
+  find "$FUZZ/schemathesis.toml" "$ROOT/services" -name schemathesis.toml -exec cat {} + >"$folder/schemathesis.toml"
   IDEM_FUZZ_TOKEN=$(devtool token --keys "$KEYS_DIR" --tenant "fuzz-$seed-$(date +%s)")
   for service in "${SERVICES[@]}"; do
     export "$(tr '[:lower:]' '[:upper:]' <<<"$service")=http://127.0.0.1:$(port_of "$service")"

@@ -71,18 +71,8 @@ compile_diffs() { # names...
   for name in "$@"; do
     in_copy git apply -C1 "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply beside the others: see above"
   done
-  write_missing_documents
   in_copy ./dev check format lints || die "a diff does not compile: see above"
   say "these diffs apply and compile: $*"
-}
-
-# A service contains its document, which its program can write only once it is compiled.
-write_missing_documents() {
-  local name
-  for name in "$HOW_TO_COPY"/services/*/service.toml; do
-    name=$(basename "${name%/service.toml}")
-    [[ -e $HOW_TO_COPY/openapi/$name.json ]] || echo '{}' >"$HOW_TO_COPY/openapi/$name.json"
-  done
 }
 
 # With the features of ./dev test: otherwise cargo would compile third-party crates once more.
@@ -92,8 +82,7 @@ test_diffs() { # names...
     say "== docs/how-to/$name.diff"
     in_copy git checkout --quiet . && in_copy git clean --quiet -fd
     in_copy git apply "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
-    write_missing_documents
-    targets=(--test architecture --test contract)
+      targets=(--test architecture --test contract)
     for target in $(tests_of "$name"); do targets+=(--test "$target"); done
     in_copy ./dev openapi && in_copy ./dev check format file_sizes && with_our_servers ./dev test "${targets[@]}" || failed+=" $name"
   done
@@ -131,6 +120,6 @@ open_diff() { # name
 write_diff() { # name
   [[ -e $HOW_TO_COPY/.git ]] || die "nothing is open: ./dev how-to --open $1"
   in_copy git add --all
-  in_copy git diff --cached --no-renames HEAD -- . ':!openapi/*.json' ':!Cargo.lock' >"$HOW_TO/$1.diff"
+  in_copy git diff --cached --no-renames --unified=2 HEAD -- . ':!openapi/*.json' ':!Cargo.lock' >"$HOW_TO/$1.diff"
   say "written: docs/how-to/$1.diff"
 }

@@ -4,7 +4,7 @@
 # `./dev check sizes` keeps all of them from growing.
 #
 #   code       lines of *.rs that are neither blank nor a comment line
-#   tests      the same of what only tests compile: folders `tests`, files tests.rs, modules and blocks behind
+#   tests      the same of what only tests compile: folders `tests` and `e2e`, files tests.rs, modules and blocks behind
 #              #[cfg(test)], and every crate in tests/ and shared/testkit
 #   documents  lines of *.md that are not blank
 #
@@ -48,7 +48,7 @@ function crate_of(file,    folder) {
   return "(root and docs)"
 }
 function is_test(file,    folder) {
-  if (file ~ /^tests\// || file ~ /^shared\/testkit\// || file ~ /\/tests\// || file ~ /\/tests\.rs$/) return 1
+  if (file ~ /^tests\// || file ~ /^shared\/testkit\// || file ~ /\/(tests|e2e)\// || file ~ /\/tests\.rs$/) return 1
   folder = file
   sub(/\.rs$/, "", folder)
   do if (folder in only_tests) return 1

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use inventory::Inventory;
 use runtime::Service as _;
 use testkit::trimmed::{DAYS, FIRST_DAY, SECOND_DAY};
-use testkit::{Damage, SoundDatabase};
+use testkit::{Damage, SoundDatabase, TestDatabase, assert_needs_no_scan};
 
 use crate::stage::Stage;
 
@@ -80,6 +80,12 @@ async fn a_price_change_whose_event_was_dropped_is_no_violation() {
     let found =
         SoundDatabase::with(Inventory::migrations(), &[SOUND, TWICE, DAYS]).await.finds(facts, cases).await;
     assert_eq!(found, [false, false, false, true, true, true]);
+}
+
+#[tokio::test]
+async fn the_explanation_of_an_order_reads_no_table_from_end_to_end() {
+    let database = TestDatabase::with(vec![Inventory::migrations()]).await;
+    assert_needs_no_scan(&database, services::named("inventory").unwrap().explain, "uuid").await;
 }
 
 /// The audits expect each message of these streams in its inbox.

@@ -6,7 +6,7 @@ use database::Database;
 use orders::Orders;
 use runtime::Service as _;
 use testkit::trimmed::{DAYS, FIRST_DAY, SECOND_DAY, THIRD_DAY};
-use testkit::{Damage, SoundDatabase, TestDatabase};
+use testkit::{Damage, SoundDatabase, TestDatabase, assert_needs_no_scan};
 
 use crate::bench::context;
 
@@ -67,6 +67,12 @@ async fn an_order_with_dropped_events_is_judged_by_the_rest() {
     let found =
         SoundDatabase::with(Orders::migrations(), &[SOUND, PLACED, DAYS]).await.finds(states, cases).await;
     assert_eq!(found, [false, false, true, true, true, true]);
+}
+
+#[tokio::test]
+async fn the_explanation_of_an_order_reads_no_table_from_end_to_end() {
+    let database = TestDatabase::with(vec![Orders::migrations()]).await;
+    assert_needs_no_scan(&database, services::named("orders").unwrap().explain, "uuid").await;
 }
 
 /// The audits expect each message of these streams in its inbox.

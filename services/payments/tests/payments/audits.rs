@@ -6,7 +6,7 @@ use database::Database;
 use envelope::Topics;
 use payments::Payments;
 use runtime::{Context, Service as _};
-use testkit::{Damage, SoundDatabase};
+use testkit::{Damage, SoundDatabase, TestDatabase, assert_needs_no_scan};
 
 use crate::stage::Stage;
 
@@ -190,6 +190,12 @@ async fn every_audit_of_payments_finds_its_damage() {
     let damages: Vec<Damage> = [DAMAGES, DAMAGES_OF_THE_LEDGER, DAMAGES_OF_COMMANDS].concat();
     let mut database = SoundDatabase::with(Payments::migrations(), &[SOUND, LEDGER, COMMANDS]).await;
     database.sees(services::named("payments").unwrap().audits, &damages).await;
+}
+
+#[tokio::test]
+async fn the_explanation_of_an_order_reads_no_table_from_end_to_end() {
+    let database = TestDatabase::with(vec![Payments::migrations()]).await;
+    assert_needs_no_scan(&database, services::named("payments").unwrap().explain, "uuid").await;
 }
 
 /// The audits expect each message of these streams in its inbox.

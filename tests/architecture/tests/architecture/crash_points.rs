@@ -8,8 +8,8 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 /// The features that enable crash points, by package.
 fn switches() -> BTreeSet<(String, &'static str)> {
-    let services = architecture::services::names().into_iter();
-    let switches = services.map(|service| (service, "crash-points"));
+    let services = architecture::services::folders().into_iter();
+    let switches = services.map(|(service, _)| (service.to_owned(), "crash-points"));
     switches.chain([("idem-crashpoint".to_owned(), "enabled")]).collect()
 }
 

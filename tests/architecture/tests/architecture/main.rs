@@ -15,6 +15,7 @@ mod documents;
 mod kubernetes;
 mod migrations;
 mod monitoring;
+mod new_service;
 mod problems;
 mod rooms;
 mod stored_responses;

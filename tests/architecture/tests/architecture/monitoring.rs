@@ -113,17 +113,21 @@ fn every_alert_is_named_beside_a_graph() {
 fn the_containers_of_monitoring_fit_those_of_the_services() {
     let (services, monitoring) = (text("docker-compose.yml"), text("docker-compose.observability.yml"));
     let monitoring: Value = serde_saphyr::from_str(&monitoring).unwrap();
-    let scraped: Value = serde_saphyr::from_str(&text("deploy/prometheus/compose.yml")).unwrap();
-    for job in scraped["scrape_configs"].as_array().unwrap() {
-        let name = job["job_name"].as_str().unwrap();
-        let target = job["static_configs"][0]["targets"][0].as_str().unwrap();
+    for name in architecture::services::names() {
+        let scraped = text(&format!("services/{name}/prometheus.yml"));
+        let scraped: Value = serde_saphyr::from_str(&scraped).unwrap();
+        let job = &scraped["scrape_configs"][0];
+        assert_eq!(job["job_name"], *name);
+        let target = &job["static_configs"][0];
+        assert_eq!(target["labels"]["application"], "idem", "{name}: the alerts are about this label");
+        let target = target["targets"][0].as_str().unwrap();
         let port: u16 = target.strip_prefix(&format!("{name}:")).unwrap().parse().unwrap();
         assert!(
             services.contains(&format!(":{}\"]", port - 1000)),
             "{name} does not listen on {}",
             port - 1000
         );
-        let environment = &monitoring["services"][name]["environment"];
+        let environment = &monitoring["services"][&name]["environment"];
         assert_eq!(environment["IDEM_ADMIN__BIND"], "0.0.0.0", "{name}");
         let collector = environment["IDEM_TRACES__ENDPOINT"].as_str().unwrap();
         let host = collector.strip_prefix("http://").and_then(|url| url.split(':').next()).unwrap();

@@ -29,8 +29,8 @@ fn source(module: &Path) -> String {
 #[test]
 fn every_query_of_a_store_that_takes_a_tenant_is_run_as_another_tenant() {
     let (mut found, mut missing) = (0, Vec::new());
-    for service in services::names() {
-        let store = services::folder().join(&service).join("src/store");
+    for (service, folder) in services::folders() {
+        let store = folder.join("src/store");
         let test = fs::read_to_string(store.join("other_tenant.rs")).unwrap();
         for file in fs::read_dir(&store).unwrap() {
             let file = file.unwrap().path();

@@ -50,7 +50,9 @@ impl Prometheus {
         let folder = std::env::temp_dir().join(format!("idem-prometheus-{}", Uuid::new_v4().simple()));
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("alerts.yml"), impatient_rules()).unwrap();
-        let job = |(name, port): &(&str, u16)| json!({ "job_name": name, "static_configs": [{ "targets": [format!("127.0.0.1:{port}")] }] });
+        let targets = |port: u16| json!({ "targets": [format!("127.0.0.1:{port}")], "labels": { "application": "idem" } });
+        let job =
+            |(name, port): &(&str, u16)| json!({ "job_name": name, "static_configs": [targets(*port)] });
         let config = json!({
             "global": { "scrape_interval": "1s", "evaluation_interval": "1s" },
             "rule_files": ["alerts.yml"],

@@ -10,11 +10,9 @@
 
 mod common_problems;
 mod half_request;
-mod inventory;
-mod orders;
+mod of_services;
 mod other_tenant;
 mod outages;
-mod payments;
 mod recorder;
 mod stable;
 
@@ -30,9 +28,7 @@ async fn every_documented_response_is_given_and_every_example_is_one() {
     let mut stack = Stack::start().await;
     let customer = Customer::of(&stack);
     let mut recorder = Recorder::new(&customer);
-    inventory::responses(&stack, &mut recorder).await;
-    orders::responses(&stack, &mut recorder).await;
-    payments::responses(&stack, &mut recorder).await;
+    of_services::responses(&stack, &mut recorder).await;
     common_problems::responses(&stack, &mut recorder).await;
     other_tenant::finds_nothing(&mut stack, &recorder).await;
     outages::responses(&mut stack, &mut recorder).await;

@@ -2,6 +2,7 @@
 //!
 //! Second instances meet the faults that a setting or a lost connection brings about. The first ones serve on.
 
+use contracts::{Currency, Money};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use e2e::{Part, Stack, WEBHOOK_SECRET};
 use harness::Request;
@@ -11,7 +12,6 @@ use testkit::{Proxy, eventually};
 use uuid::Uuid;
 
 use crate::half_request;
-use crate::payments::euros;
 use crate::recorder::Recorder;
 
 /// A transaction of the second instance waits in its commit for the lock 1.
@@ -155,7 +155,7 @@ async fn failed_operation(stack: &mut Stack, recorder: &mut Recorder<'_>) {
     // Its worker gives a call up at the first fault.
     stack.stop("payments").await;
     stack.launch_ready("payments", &[("IDEM_WORKER__FAULTS", "1")]).await;
-    let request = charge(euros(1), "pm_card_visa");
+    let request = charge(Money::new(1, Currency::Eur), "pm_card_visa");
     let customer = recorder.customer;
     let failed = eventually("the worker gives the charge up", async || {
         Some(customer.send(&request).await).filter(|response| response.status != 202)

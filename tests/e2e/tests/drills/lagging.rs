@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use contracts::{OrderId, PaymentId, streams};
+use contracts::{OrderId, PaymentId};
 use e2e::{Customer, Options, Order, Part, Request, Stack, publishers};
 use futures_util::{StreamExt, stream};
 use messaging::admin;
@@ -89,7 +89,7 @@ async fn names_what_was_lost(stack: &Stack) {
 /// Deletes the topics of events with Kafka's own means. The services make them again when they start.
 async fn delete_topics(stack: &Stack) {
     let kafka = stack.kafka();
-    let topics = streams::ALL.map(|stream| kafka.topics.events(stream));
+    let topics = Part::SERVICES.map(|part| kafka.topics.events(part.stream()));
     let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
     admin::delete_topics(&kafka.brokers, &topics).await.unwrap();
 }

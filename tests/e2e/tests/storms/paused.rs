@@ -1,8 +1,6 @@
 //! A process is paused for longer than its lease or its session, and then resumed.
 
-use contracts::streams;
 use e2e::{Customer, Load, Options, Part, Stack, publishers};
-use envelope::Stream;
 use testkit::eventually;
 
 use crate::turn;
@@ -24,7 +22,7 @@ async fn a_relay_that_was_paused_past_its_lease_causes_nothing_but_duplicates() 
         stack.program(&active).pause().unwrap();
         eventually(&format!("the other relay of {} has published a new event", service.name()), async || {
             (stack.count(service, &format!("{turns}{epoch}")).await == 1
-                && stack.kafka().count(stream(service)).await.unwrap() > usize::try_from(events).unwrap())
+                && stack.kafka().count(service.stream()).await.unwrap() > usize::try_from(events).unwrap())
             .then_some(())
         })
         .await;
@@ -36,10 +34,6 @@ async fn a_relay_that_was_paused_past_its_lease_causes_nothing_but_duplicates() 
     }
     let responses = load.stop().await;
     stack.audited(&responses).await;
-}
-
-fn stream(service: Part) -> Stream {
-    streams::ALL.into_iter().find(|stream| stream.name() == service.name()).expect("a service's stream")
 }
 
 /// The name of the relay that has the lease.

@@ -192,9 +192,9 @@ impl Environment {
         let mut names = Vec::new();
         let mut groups = Vec::new();
         for topics in installations {
-            for stream in streams::ALL {
-                names.extend([topics.events(stream), topics.dead_letters(stream.name())]);
-                groups.push(topics.group(stream.name()));
+            for part in Part::SERVICES {
+                names.extend([topics.events(part.stream()), topics.dead_letters(part.name())]);
+                groups.push(topics.group(part.name()));
             }
             groups.push(topics.group(CONSUMER));
         }

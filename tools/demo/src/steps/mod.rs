@@ -8,6 +8,7 @@ mod idle;
 mod instances;
 mod ledger;
 mod load;
+mod of_services;
 mod operator;
 mod processor;
 mod ready;
@@ -30,6 +31,7 @@ pub(crate) async fn all(demo: &Demo<'_>, report: &mut Report<'_>) {
     let run = &mut Run { demo, report };
     run.step("The stack is ready", async |step| ready::run(demo, step).await).await;
     run.step("One order, watched", async |step| watch::run(demo, step).await).await;
+    of_services::run(run).await;
     run.step("The same key 20 times at once", async |step| requests::same_key(demo, step).await).await;
     run.step("The same key, another body", async |step| requests::reused_key(demo, step).await).await;
     run.step("No key", async |step| requests::missing_key(demo, step).await).await;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use contracts::streams;
 use envelope::Topics;
+use harness::Part;
 use serde_json::Value;
 
 use crate::lab::Lab;
@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Keeps the events topics of this installation. A broker can have topics of others, whose readers are gone.
 fn events_of(mut read: Value, names: &Topics) -> Value {
-    let own = streams::ALL.map(|stream| names.events(stream));
+    let own = Part::SERVICES.map(|part| names.events(part.stream()));
     if let Some(topics) = read["topics"].as_array_mut() {
         topics.retain(|topic| topic["topic"].as_str().is_some_and(|name| own.iter().any(|it| it == name)));
     }

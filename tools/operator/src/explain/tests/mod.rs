@@ -2,88 +2,36 @@
 
 use audits::{Database, explain};
 use chrono::{DateTime, TimeDelta, Utc};
+use diesel::sql_query;
 use diesel::sql_types::{Text, Timestamptz};
-use diesel::{QueryableByName, sql_query};
-use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
-use testkit::TestDatabase;
+use testkit::{TestDatabase, assert_needs_no_scan};
 
 use super::fact::Fact;
 
-const ORDERS: EmbeddedMigrations = embed_migrations!("../../migrations/orders");
-const INVENTORY: EmbeddedMigrations = embed_migrations!("../../migrations/inventory");
-const PAYMENTS: EmbeddedMigrations = embed_migrations!("../../migrations/payments");
 const PROVIDER: EmbeddedMigrations = embed_migrations!("../stripe-sim/migrations");
 
-fn migrations(database: Database) -> EmbeddedMigrations {
-    match database.name() {
-        "orders" => ORDERS,
-        "inventory" => INVENTORY,
-        "payments" => PAYMENTS,
-        "provider" => PROVIDER,
-        other => panic!("the migrations of {other} are not embedded here"),
-    }
-}
-
-/// A statement, and the types of its parameters.
-type Statement = (&'static str, &'static str);
-
-/// Asked of each service.
-const SERVICE: [Statement; 3] = [
-    (explain::REQUESTS, "uuid[], timestamptz[]"),
-    (explain::INBOX, "uuid[], text"),
-    (explain::OUTBOX, "uuid[], timestamptz[], text, bigint"),
-];
-
-/// Tables with a fixed number of rows: one, or one for each day or partition.
-const SMALL: [&str; 3] = ["outbox_cursor", "outbox_lease", "outbox_dropped_day"];
-
-#[derive(QueryableByName)]
-struct PlanLine {
-    #[diesel(sql_type = Text)]
-    #[diesel(column_name = "QUERY PLAN")]
-    text: String,
-}
-
-/// Panics if the best plan of a statement reads a table from end to end. Sequential scans are off, so that PostgreSQL uses an index
-/// wherever one fits, also on empty tables.
-async fn needs_no_scan(owner: &mut AsyncPgConnection, (query, types): Statement) {
-    let nulls: Vec<&str> = types.split(", ").map(|_| "NULL").collect();
-    // A generic plan does not depend on the values, which are NULL here.
-    let prepare = format!(
-        "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; DEALLOCATE ALL; PREPARE question ({types}) AS {query}"
-    );
-    owner.batch_execute(&prepare).await.unwrap();
-    let explained = format!("EXPLAIN EXECUTE question ({})", nulls.join(", "));
-    let plan: Vec<PlanLine> = sql_query(explained).load(owner).await.unwrap();
-    let plan: Vec<String> = plan.into_iter().map(|line| line.text).collect();
-    let is_small = |line: &&String| SMALL.iter().any(|table| line.contains(&format!("Seq Scan on {table}")));
-    let scan = plan.iter().filter(|line| line.contains("Seq Scan on ")).find(|line| !is_small(line));
-    assert!(scan.is_none(), "{scan:?} in the plan of\n{query}\n{}", plan.join("\n"));
-}
-
-async fn need_no_scan(database: Database, statements: &[Statement]) {
-    let database = TestDatabase::with(vec![migrations(database)]).await;
-    let mut owner = database.owner().await;
-    for statement in statements {
-        needs_no_scan(&mut owner, *statement).await;
-    }
-}
-
+/// The tests of a service ask for the plan of its own statement.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_question_about_an_order_reads_a_growing_table_from_end_to_end() {
-    for service in Database::services() {
-        need_no_scan(service, &[(service.explain(), "uuid")]).await;
-        need_no_scan(service, &SERVICE).await;
+    let database = TestDatabase::plain().await;
+    for (statement, types) in [
+        (explain::REQUESTS, "uuid[], timestamptz[]"),
+        (explain::INBOX, "uuid[], text"),
+        (explain::OUTBOX, "uuid[], timestamptz[], text, bigint"),
+    ] {
+        assert_needs_no_scan(&database, statement, types).await;
     }
-    need_no_scan(Database::PROVIDER, &[(Database::PROVIDER.explain(), "text, timestamptz, timestamptz")])
-        .await;
+    let provider = TestDatabase::with(vec![PROVIDER]).await;
+    assert_needs_no_scan(&provider, Database::PROVIDER.explain(), "text, timestamptz, timestamptz").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[should_panic(expected = "Seq Scan on audit_fact")]
 async fn a_question_without_an_index_is_found() {
-    need_no_scan(Database::ORDERS, &[("SELECT id FROM audit_fact WHERE subject_id = $1", "text")]).await;
+    let question = "SELECT id FROM audit_fact WHERE subject_id = $1";
+    assert_needs_no_scan(&TestDatabase::plain().await, question, "text").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,7 +14,7 @@ const CHARGES: &str = "POST /v1/payment_intents";
 const REFUNDS: &str = "POST /v1/refunds";
 const VISA: &str = "pm_card_visa";
 
-pub(crate) fn euros(amount: i64) -> Money {
+fn euros(amount: i64) -> Money {
     Money::new(amount, Currency::Eur)
 }
 

@@ -1,0 +1,7 @@
+//! The program `parcels`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    runtime::main::<parcels::Parcels>()
+}
