@@ -13,7 +13,6 @@ from pathlib import Path
 import requests
 
 
-
 def address(service):
     return os.environ[service.upper()]
 
