@@ -16,7 +16,7 @@ COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/idem/target,sharing=locked \
     find . -path ./target -prune -o -type f -exec touch {} + \
-    && programs="$(cd services && echo */ | tr -d /) stripe-sim devtool" \
+    && programs="$(cd services && dirname */service.toml) stripe-sim devtool" \
     && cargo build --locked --profile "$PROFILE" --bins $(printf -- '-p %s ' $programs) \
     && for program in $programs; do \
          install -D -t /programs "target/$PROFILE/$program"; \

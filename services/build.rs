@@ -51,12 +51,13 @@ fn services(folder: &Path) -> Result<String, Box<dyn Error>> {
 /// The port of a service, and the expression of its description.
 fn service(folder: &Path) -> Result<(u16, String), Box<dyn Error>> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let parent = folder.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     if !name.chars().all(|letter| letter.is_ascii_lowercase()) {
         return Err(
             "the name of a service has small letters only, because variables and SQL contain it".into()
         );
     }
-    for watched in ["service.toml", "audits", "e2e"] {
+    for watched in ["service.toml", "audits"] {
         println!("cargo::rerun-if-changed={}", folder.join(watched).display());
     }
     let description = fs::read_to_string(folder.join("service.toml"));
@@ -69,7 +70,7 @@ fn service(folder: &Path) -> Result<(u16, String), Box<dyn Error>> {
         let text = format!("include_str!({:?})", file.to_string_lossy());
         match &*stem {
             "explain" => explain = text,
-            _ => write!(audits, "(\"services/{name}/audits/{stem}.sql\", {text}),")?,
+            _ => write!(audits, "(\"{parent}/{name}/audits/{stem}.sql\", {text}),")?,
         }
     }
     if explain.is_empty() {

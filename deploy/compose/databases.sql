@@ -4,7 +4,7 @@
 CREATE ROLE idem_service NOLOGIN; -- migrations grant rights to this role, because SQL cannot take a role's name as a parameter
 
 -- The name of a service is that of its folder, which docker-compose.yml mounts.
-\set services `cd /services && echo */ | tr -d /`
+\set services `cd /services && dirname */service.toml`
 
 -- psql runs each statement that this query returns.
 SELECT format(statement, name, name || '_owner', name || '_service')

@@ -82,7 +82,7 @@ test_diffs() { # names...
     say "== docs/how-to/$name.diff"
     in_copy git checkout --quiet . && in_copy git clean --quiet -fd
     in_copy git apply "$HOW_TO/$name.diff" || die "docs/how-to/$name.diff does not apply: ./dev how-to --open $name"
-      targets=(--test architecture --test contract)
+    targets=(--test architecture --test contract)
     for target in $(tests_of "$name"); do targets+=(--test "$target"); done
     in_copy ./dev openapi && in_copy ./dev check format file_sizes && with_our_servers ./dev test "${targets[@]}" || failed+=" $name"
   done

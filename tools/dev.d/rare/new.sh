@@ -21,13 +21,13 @@ command_new() { # folder --name name [--service name] [--no-build]
   [[ -n $folder ]] || usage_error "new takes a folder, such as: ./dev new ../tickets --name tickets"
   [[ $name =~ ^[a-z][a-z0-9]*(-[a-z0-9]+)*$ && ${#name} -le 20 ]] ||
     usage_error "--name is '$name': at most 20 of a-z, 0-9 and '-', such as tickets or ticket-shop"
+  require git perl
   [[ -z $service ]] || check_service_name "$service"
   [[ ! -e $folder || -z $(ls -A "$folder") ]] || die "$folder is not empty"
   mkdir -p "$folder" || die "$folder cannot be made"
   folder=$(cd "$folder" && pwd)
   # Otherwise the copy would be copied, too.
   [[ $folder != "$ROOT"/* ]] || git -C "$ROOT" check-ignore --quiet "$folder" || die "$folder is inside of this checkout: name a folder beside it"
-  require git perl
   make_project "$folder" "$name" "$service" "$documents" || die "the project could not be made: see above"
 }
 

@@ -133,6 +133,11 @@ fn the_containers_of_monitoring_fit_those_of_the_services() {
         let host = collector.strip_prefix("http://").and_then(|url| url.split(':').next()).unwrap();
         assert!(monitoring["services"][host].is_object(), "{name}: there is no container {host}");
     }
+    let main: Value = serde_saphyr::from_str(&text("deploy/prometheus/prometheus.yml")).unwrap();
+    assert_eq!(main["scrape_config_files"][0], "../../services/*/prometheus.yml");
+    let prometheus = &monitoring["services"]["prometheus"];
+    assert_eq!(prometheus["command"][0], "--config.file=/deploy/prometheus/prometheus.yml");
+    assert_eq!(prometheus["volumes"][1], "./services:/services:ro");
     for name in ["prometheus", "grafana"] {
         for volume in monitoring["services"][name]["volumes"].as_array().unwrap() {
             let source = volume.as_str().unwrap().split(':').next().unwrap();
