@@ -1,7 +1,7 @@
 //! Every change of a parcel: lock the row, decide, write, announce.
 //!
-//! No other module changes the table. Row and event are written in the caller's transaction: both or none. Callers write
-//! what only they know, such as the audit fact of a request.
+//! No other module changes the table. Row and event are written in the caller's transaction: both or none. The caller writes
+//! the audit fact of its request.
 
 use contracts::OrderId;
 use database::{Locked, Tx};

@@ -32,7 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("settings", &["processor", "domain"]),
     // The service's type, which handlers and commands need for their context.
     ("context", &[]),
-    // What a service publishes while no other service consumes it. Then it moves to `contracts`.
+    // Events that no other service consumes. A consumed event belongs to `contracts`.
     ("events", &[]),
     ("schema", &[]),
     ("domain", &[]),

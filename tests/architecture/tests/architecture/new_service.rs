@@ -51,6 +51,10 @@ fn a_new_service_touches_at_most_ten_files_outside_its_folder() {
         changed.lines().partition(|file| file.starts_with("services/lanterns/"));
     assert!(own.len() > 20, "{own:?}");
     assert!(foreign.len() <= 10, "{} files outside: {foreign:#?}", foreign.len());
+    // `note` is a column of the skeleton: the table of the service would have the name of its column.
+    run(&copy.0, "git -c user.name=test -c user.email=test@localhost commit -qm lanterns");
+    run(&copy.0, "if ./dev add-service notes --no-build; then exit 1; fi");
+    assert_eq!(run(&copy.0, "git status --porcelain"), "", "a refused name changes nothing");
     let left =
         run(&copy.0, "grep -rli parcel services/lanterns migrations/lanterns openapi/lanterns.json || true");
     assert_eq!(left, "", "these files still have the words of the skeleton");
