@@ -144,6 +144,14 @@ fn containers_get_the_roles_that_dev_makes() {
             && script.contains(":'services' || ' provider'")
     );
     assert!(text("docker-compose.yml").contains("- ./services:/services:ro"));
+    // This is what the script and the Dockerfile list.
+    let folders = std::fs::read_dir(services::folder()).unwrap().map(|folder| folder.unwrap());
+    let described = folders.filter(|folder| folder.path().join("service.toml").exists());
+    let mut described: Vec<String> = described.map(|it| it.file_name().into_string().unwrap()).collect();
+    let mut expected = services::names();
+    described.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(described, expected);
     let tool = text("tools/devtool/src/databases/mod.rs");
     for statement in [
         "CREATE ROLE",
