@@ -60,7 +60,11 @@ check_third_parties() {
   "$home/bin/cargo-deny" --locked check --hide-inclusion-graph bans licenses sources
 }
 
+# A function of one file would replace that of another.
 check_shell() {
+  local twice
+  twice=$(grep -hoE '^[a-z_]+\(\)' dev tools/dev.d/*.sh tools/dev.d/rare/*.sh | sort | uniq -d)
+  [[ -z $twice ]] || { say "two files of tools/dev.d define $twice" && return 1; }
   if command -v shellcheck >/dev/null; then
     shellcheck -x dev tools/dev.d/*.sh tools/dev.d/rare/*.sh .ci/run
   else

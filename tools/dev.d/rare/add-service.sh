@@ -95,8 +95,7 @@ copy_skeleton() { # checkout service
   local checkout=$1 service=$2 folder=$1/services/$2 migrations=$1/migrations/$2 port
   port=$(free_port "$checkout") &&
     cp -R "$checkout/$SKELETON" "$folder" &&
-    mkdir "$migrations" &&
-    mv "$folder"/migrations/* "$migrations/$(date -u +%Y-%m-%d-%H%M%S)_$service" && rmdir "$folder/migrations" &&
+    mv "$folder/migrations" "$migrations" &&
     rename_parcels "$folder" "$service" "$port" && rename_parcels "$migrations" "$service" "$port" &&
     perl -pi -e 's|"migrations"|"../../migrations/'"$service"'"|; s|"\.\./openapi\.json"|"../../../openapi/'"$service"'.json"|' "$folder/src/lib.rs" &&
     # Until ./dev openapi writes it: the words in it are renamed, but not in their order.
@@ -124,7 +123,7 @@ rename_words() { # service; reads and writes
   '
 }
 
-# The lines outside of its folder, where a format has no way to find it.
+# The lines outside of its folder, where a format has no way to find it. A project that was made from this one remembers its services.
 tell_the_others() { # checkout service
   local checkout=$1 service=$2 folder=$1/services/$2
   COMPOSE=$(<"$folder/compose.yml") edit_lines "$checkout/docker-compose.yml" 's/^/$ENV{COMPOSE}\n\n/ if /^volumes:/' &&
@@ -133,7 +132,8 @@ tell_the_others() { # checkout service
       's|^|  - ../../../services/'"$service"'/kubernetes\n| if m|/services/| and !$told++' &&
     edit_lines "$checkout/deploy/kubernetes/autoscaling/kustomization.yaml" \
       's|^|  - ../../../services/'"$service"'/kubernetes/autoscaling\n| if m|/services/| and !$told++' &&
-    cat "$folder/problems.md" >>"$checkout/docs/problems.md" && rm "$folder/compose.yml" "$folder/problems.md"
+    cat "$folder/problems.md" >>"$checkout/docs/problems.md" && rm "$folder/compose.yml" "$folder/problems.md" || return
+  [[ ! -e $checkout/origin.toml ]] || edit_lines "$checkout/origin.toml" 's/^services = \[.*\K\]/, "'"$service"'"]/; s/\[, /[/'
 }
 
 # Without the network, if the registry's index is here already.

@@ -1,17 +1,14 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # perl expands its own variables
 # A project of your own, made from this one: docs/template.md. There is no second copy of the code: the files of this checkout are
-# copied and renamed. add-service.sh adds a service.
+# copied and renamed. add-service.sh adds a service, and update.sh brings what this project learns later.
 
-command_new() { # folder --name name [--service name] [--no-build]
-  local folder='' name='' service='' documents=yes
+command_new() { # folder --name name [--service name]... [--no-build]
+  local folder='' name='' services=() service singulars=' ' documents=yes
   while (($#)); do
     case $1 in
       --name) name=${2:-} && shift ;;
-      --service)
-        [[ -z $service ]] || usage_error "--service can be given once: ./dev add-service adds another one in the new project"
-        service=${2:-} && shift
-        ;;
+      --service) services+=("${2:-}") && shift ;;
       --no-build) documents='' ;;
       -*) usage_error "new has no option $1: docs/template.md lists its options" ;;
       *) folder=$1 ;;
@@ -22,25 +19,31 @@ command_new() { # folder --name name [--service name] [--no-build]
   [[ $name =~ ^[a-z][a-z0-9]*(-[a-z0-9]+)*$ && ${#name} -le 20 ]] ||
     usage_error "--name is '$name': at most 20 of a-z, 0-9 and '-', such as tickets or ticket-shop"
   require git perl
-  [[ -z $service ]] || check_service_name "$service"
+  for service in ${services[@]+"${services[@]}"}; do
+    check_service_name "$service"
+    [[ $singulars != *" $(one_of "$service") "* ]] || usage_error "the services are ${services[*]}: each needs a singular of its own"
+    singulars+="$(one_of "$service") "
+  done
   [[ ! -e $folder || -z $(ls -A "$folder") ]] || die "$folder is not empty"
   mkdir -p "$folder" || die "$folder cannot be made"
   folder=$(cd "$folder" && pwd)
   # Otherwise the copy would be copied, too.
   [[ $folder != "$ROOT"/* ]] || git -C "$ROOT" check-ignore --quiet "$folder" || die "$folder is inside of this checkout: name a folder beside it"
-  make_project "$folder" "$name" "$service" "$documents" || die "the project could not be made: see above"
+  make_project "$folder" "$name" "$documents" ${services[@]+"${services[@]}"} || die "the project could not be made: see above"
 }
 
-make_project() { # folder name service documents; the last two may be empty
-  local folder=$1 name=$2 service=$3 documents=$4
+make_project() { # folder name documents services...; documents may be empty
+  local folder=$1 name=$2 documents=$3 service
+  shift 3
   copy_checkout "$folder"
   require "${TO_BUILD[@]}"
-  { [[ -z $service ]] || add_service "$folder" "$service"; } && forget_the_template "$folder" && rename_project "$folder" "$name" &&
-    name_the_origin "$folder" && (cd "$folder" && cargo fmt --all && lock_versions) || return
+  for service in "$@"; do add_service "$folder" "$service" || return; done
+  forget_the_template "$folder" && rename_project "$folder" "$name" && name_the_origin "$folder" && write_origin "$folder" "$name" "$@" &&
+    (cd "$folder" && cargo fmt --all && lock_versions) || return
   # The programs write them.
-  if [[ -n $documents && -n $service ]]; then
+  if [[ -n $documents ]] && (($#)); then
     say "its programs print its documents: the first build takes some minutes (--no-build leaves that to you)"
-    (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi "$service") || return
+    (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi "$@") || return
   fi
   nothing_is_released "$folder"
   rm -rf "$folder/.git"
@@ -52,15 +55,15 @@ make_project() { # folder name service documents; the last two may be empty
 # Removes what only a template needs, and the history of this project.
 forget_the_template() { # folder
   local folder=$1
-  rm -rf "$folder"/docs/how-to "$folder"/docs/template.md "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/rare/{how-to,new,template}.sh
+  rm -rf "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/rare/{how-to,new,template}.sh
   edit_lines "$folder/dev" 's/ rare\/(how-to|new|template)(?=[ ;])//g; $_ = "" if /command_(how_to|new|template) /' &&
     edit_lines "$folder/dev" '$_ = "" if /^  \.\/dev (how-to|new|template) / .. /\)$| from this one$/' &&
     edit_lines "$folder/.ci/run" '$_ = "" if /dev (how-to|template)/' &&
-    edit_lines "$folder/docs/architecture.md" '$_ = "" if /^## How to add …/ .. /^## How to add a field/ and !/^## How to add a field/' &&
-    edit_lines "$folder/docs/architecture.md" 's/The steps of \[[a-z-]+\]\([^)]*\)/The steps/' &&
+    edit_lines "$folder/docs/architecture.md" '$_ = "" if /^`\.\/dev how-to NAME` /' &&
+    edit_lines "$folder/docs/template.md" '$_ = "" if /^`\.\/dev new` makes / .. /^## / and !/^## /' &&
     edit_lines "$folder/docs/decisions/README.md" '$_ = "" if /\(0041-/' &&
     edit_lines "$folder/CONTRIBUTING.md" '$_ = "" if /^\.\/dev (how-to|template) /; s/; of `how-to` and `template` it runs the short forms//' &&
-    edit_lines "$folder/README.md" '$_ = "" if /docs\/template\.md/; s/#how-to-add-\)/#how-to-add-a-field)/' &&
+    edit_lines "$folder/README.md" 's/^\| start a project .*/| take over what its origin has learnt since | [`.\/dev update`](docs\/template.md#take-over-what-the-origin-has-learnt) |/' &&
     edit_lines "$folder/README.md" 's/ is a reference application: / is an application: /' || return
   # The picture shows Idem.
   rm "$folder"/docs/figures/lab-*.png
@@ -89,6 +92,22 @@ name_the_origin() { # folder
     's/$/\n\n**Measured in Idem, the project that this one was made from.** Measure again before you show a figure./ if $. == 1' || return
   edit_lines "$1/docs/decisions/README.md" \
     's/^(?=\| \| decision \|)/These are the reasons of Idem, the project that this one was made from. Some speak of services and pages that are not here.\n\n/'
+}
+
+# What ./dev update reads.
+write_origin() { # folder name services...
+  local folder=$1 name=$2 commit list=''
+  shift 2
+  commit=$(git -C "$ROOT" rev-parse --verify HEAD) || return
+  [[ -z $(git -C "$ROOT" status --porcelain) ]] ||
+    say "this checkout has changes without a commit: ./dev update will take them for the owner's"
+  (($# == 0)) || list=$(printf ', "%s"' "$@")
+  cat >"$folder/origin.toml" <<ORIGIN
+# ./dev new made this project from this commit of Idem, with these answers. ./dev add-service adds to them, and ./dev update reads them.
+commit = "$commit"
+name = "$name"
+services = [${list#, }]
+ORIGIN
 }
 
 # Until the first release, documents and migrations may change: no client and no database has them.
