@@ -1,31 +1,61 @@
 # shellcheck shell=bash
-# A project that ./dev new makes, tried as its owner would.
+# A project that ./dev new makes, changed as its owner would, and brought to this checkout by ./dev update.
 #
+#   .dev/template/idem/          the origin: this checkout with its history
 #   .dev/template/ticket-shop/   the project
 
-TEMPLATE=$IDEM_DEV_DIR/template/ticket-shop
+TEMPLATE=$IDEM_DEV_DIR/template
+PROJECT=$TEMPLATE/ticket-shop
+# The project is made by the ./dev new of this commit: a younger one, when an owner's change of below conflicts with what came since.
+MADE_FROM=6974fe1e82e991611f15c05911f641d2c8b21f47
 
 command_template() { # [--quick]
   local try=use_project
   [[ ${1:-} != --quick ]] || { try=try_quickly && shift; }
   (($# == 0)) || usage_error "template takes no arguments but --quick"
-  rm -rf "${TEMPLATE:?}"
-  command_new "$TEMPLATE" --name ticket-shop --service seats --no-build
-  "$try" || die "the project in $TEMPLATE is not sound: see above"
-  say "the project in $TEMPLATE is sound"
+  require git perl "${TO_BUILD[@]}"
+  rm -rf "${TEMPLATE:?}" && mkdir -p "$TEMPLATE"
+  { clone_checkout "$TEMPLATE/idem" && make_older_project && change_as_owner && update_project && conflicts_are_those_of_git && "$try"; } ||
+    die "the project in $PROJECT is not sound: see above"
+  say "the project in $PROJECT is sound"
 }
 
-# Compiles the project, asks the rules of the architecture, and plays the demo. In the target folder of this checkout, because third-party
-# crates are the same.
+make_older_project() {
+  git -C "$ROOT" cat-file -e "$MADE_FROM^{commit}" 2>/dev/null ||
+    { say "this clone does not have the commit $MADE_FROM: git fetch --unshallow" && return 1; }
+  git -C "$TEMPLATE/idem" worktree add --quiet --detach "$TEMPLATE/older" "$MADE_FROM" &&
+    "$TEMPLATE/older/dev" new "$PROJECT" --name ticket-shop --service seats --no-build
+}
+
+# A field, and a new form of an event, as the how-tos in the project have them.
+change_as_owner() {
+  git -C "$PROJECT" apply docs/how-to/a-field.diff docs/how-to/an-event-version.diff && commit_all "$PROJECT" "A field, and an event"
+}
+
+update_project() { (cd "$PROJECT" && ./dev update "$TEMPLATE/idem") && commit_all "$PROJECT" "What the origin has learnt"; }
+
+# The origin and the owner write another first line.
+conflicts_are_those_of_git() {
+  local file=docs/glossary.md
+  edit_lines "$TEMPLATE/idem/$file" 's/.*/# Words/ if $. == 1' && commit_all "$TEMPLATE/idem" "Another title" &&
+    edit_lines "$PROJECT/$file" 's/.*/# Our words/ if $. == 1' && commit_all "$PROJECT" "Our title" || return
+  ! (cd "$PROJECT" && ./dev update "$TEMPLATE/idem") || { say "./dev update finds no conflict" && return 1; }
+  [[ $(git -C "$PROJECT" status --porcelain | grep '^UU') == "UU $file" ]] || { say "$file alone should have a conflict" && return 1; }
+  git -C "$PROJECT" reset --quiet --hard
+}
+
+# Compiles the project, asks the rules of the architecture, runs the tests of the services that the owner has changed, and plays the
+# demo. In the target folder of this checkout, because third-party crates are the same.
 try_quickly() {
   (
-    cd "$TEMPLATE" || exit
+    cd "$PROJECT" || exit
     CARGO_TARGET_DIR=$(dirname "$BIN_DIR")
     export CARGO_TARGET_DIR
     keep_only_the_ports
     set_own_version . || exit
     # The rules that read documents come after the programs have written them.
-    ./dev check format lints && ./dev openapi && cargo test --quiet --package architecture && ./dev demo && refuses_an_edited_migration
+    ./dev check format lints && ./dev openapi && cargo test --quiet --package architecture &&
+      ./dev test -p orders -p inventory -p seats && ./dev demo && refuses_an_edited_migration
   )
 }
 
@@ -43,7 +73,7 @@ refuses_an_edited_migration() {
 # As the README says, with nothing of this checkout.
 use_project() {
   (
-    cd "$TEMPLATE" || exit
+    cd "$PROJECT" || exit
     keep_only_the_ports
     ./dev openapi && ./dev check && ./dev test && ./dev demo
   )

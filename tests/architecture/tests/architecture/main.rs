@@ -12,6 +12,7 @@ mod compose;
 mod crash_points;
 mod dependencies;
 mod documents;
+mod how_to;
 mod kubernetes;
 mod migrations;
 mod monitoring;
