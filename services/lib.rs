@@ -34,27 +34,29 @@ pub fn named(name: &str) -> Option<&'static Service> {
     ALL.iter().chain(&SKELETON).find(|service| service.name == name)
 }
 
-/// Of a build script: writes `service_modules.rs`, which calls the macro `service_modules!` with the name and the path of each service
-/// that has this file in its folder, such as `e2e/demo.rs`, by name.
+/// Of a build script: writes `NAME.rs`, which calls the macro `service_modules!` with the name of each service that has `e2e/NAME.rs` or
+/// `e2e/NAME/mod.rs` in its folder, and with the path of that file, by the name of the service.
 ///
 /// # Errors
 /// The output folder cannot be written.
-pub fn write_modules(file: &str) -> io::Result<()> {
-    let mut found: Vec<_> =
-        ALL.iter().map(|service| (service.name, folder(service.name).join(file))).collect();
-    found.sort();
+pub fn write_modules(name: &str) -> io::Result<()> {
+    let mut services: Vec<_> = ALL.iter().map(|service| service.name).collect();
+    services.sort_unstable();
     let mut call = "service_modules! {".to_owned();
-    for (name, path) in &found {
-        // A file that is not there yet appears in the nearest folder.
-        let watched = path.ancestors().skip(1).find(|folder| folder.exists()).filter(|_| !path.exists());
-        println!("cargo::rerun-if-changed={}", watched.unwrap_or(path).display());
-        if !path.exists() {
-            continue;
+    for service in services {
+        let folder = folder(service).join("e2e");
+        let files = [folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")];
+        let found = files.iter().find(|path| path.exists());
+        // A file that is not there yet appears in the folder.
+        if let Some(watched) = found.or(Some(&folder)).filter(|path| path.exists()) {
+            println!("cargo::rerun-if-changed={}", watched.display());
         }
-        let _ = write!(call, " {name} \"{}\"", path.display());
+        if let Some(path) = found {
+            let _ = write!(call, " {service} \"{}\"", path.display());
+        }
     }
     let output = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("this is not a build script"))?;
-    fs::write(Path::new(&output).join("service_modules.rs"), format!("{call} }}\n"))
+    fs::write(Path::new(&output).join(format!("{name}.rs")), format!("{call} }}\n"))
 }
 
 /// The folder of a service.

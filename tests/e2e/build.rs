@@ -1,5 +1,8 @@
-//! Finds the responses of each service in its folder.
+//! Finds what each service adds to the tests in its folder.
 
 fn main() -> std::io::Result<()> {
-    services::write_modules("e2e/contract.rs")
+    for name in ["stack", "contract", "journey", "alerts", "drills"] {
+        services::write_modules(name)?;
+    }
+    Ok(())
 }

@@ -1,5 +1,5 @@
-//! Finds the step of each service in its folder.
+//! Finds the steps of each service in its folder.
 
 fn main() -> std::io::Result<()> {
-    services::write_modules("e2e/demo.rs")
+    services::write_modules("demo")
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # Prints docs/alerts.md, or writes it (--write). The entry of an alert is the comment below its runbook link in
-# deploy/prometheus/alerts.yml. Its tests are the functions of tests/e2e/tests/alerts that wait for it. The text before the table is that
-# of the present page.
+# deploy/prometheus/alerts.yml, or in services/NAME/alerts.yml. Its tests are the functions of tests/e2e/tests/alerts and
+# services/NAME/e2e/alerts.rs that wait for it. The text before the table is that of the present page.
 use strict;
 use warnings;
 use open qw(:std :utf8);
@@ -9,7 +9,7 @@ use open qw(:std :utf8);
 sub lines_of { my ($path) = @_; open my $file, '<', $path or die "$path: $!\n"; my @lines = <$file>; return @lines }
 
 my (%tests, $test);
-for my $path (sort glob 'tests/e2e/tests/alerts/*.rs') {
+for my $path (sort glob 'tests/e2e/tests/alerts/*.rs services/*/e2e/alerts.rs') {
     for (lines_of($path)) {
         $test = $1 if /^async fn (\w+)\(/;
         next unless /fires/;
@@ -18,7 +18,7 @@ for my $path (sort glob 'tests/e2e/tests/alerts/*.rs') {
 }
 
 my ($alert, $severity, $for, $indent, @alerts, %entries);
-for (lines_of('deploy/prometheus/alerts.yml')) {
+for (map { lines_of($_) } 'deploy/prometheus/alerts.yml', sort glob 'services/*/alerts.yml') {
     if (/^\s+- (?:alert|record): (\w+)/) { ($alert, $severity, $for, $indent) = ($1, '', '', '') }
     elsif (/^\s+for: (\w+)/) { $for = $1 }
     elsif (/severity: (\w+)/) { $severity = $1 }

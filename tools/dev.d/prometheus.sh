@@ -11,7 +11,7 @@ check_alerts() {
   promtool=$(prometheus_program promtool) || return 0
   prometheus_config >"$IDEM_DEV_DIR/prometheus.yml"
   "$promtool" check config "$IDEM_DEV_DIR/prometheus.yml" &&
-    (cd deploy/prometheus && "$promtool" test rules alerts_test.yml)
+    "$promtool" test rules deploy/prometheus/alerts_test.yml services/*/alerts_test.yml
 }
 
 # Prints the path of promtool or prometheus; fails on a machine that has neither them nor Debian's packages.
@@ -29,7 +29,7 @@ prometheus_program() { # name
 # does not know scrape_config_files yet.
 prometheus_config() {
   local service
-  sed -e '/^scrape_config_files:/,$d' -e "s|alerts.yml|$ROOT/deploy/prometheus/alerts.yml|" "$ROOT/deploy/prometheus/prometheus.yml"
+  sed -e '/^scrape_config_files:/,$d' -e "s|- alerts.yml|- $ROOT/deploy/prometheus/alerts.yml|; s|- ../..|- $ROOT|" "$ROOT/deploy/prometheus/prometheus.yml"
   echo "scrape_configs:"
   for service in "${SERVICES[@]}"; do
     sed -n "/^  - /,\$ s/\"$service:[0-9]*\"/\"127.0.0.1:$(($(port_of "$service") + 1000))\"/; /^  - /,\$ p" "$ROOT/services/$service/prometheus.yml"

@@ -2,12 +2,15 @@
 
 use contracts::{Currency, Money};
 use diesel_async::SimpleAsyncConnection;
-use e2e::{Part, Stack, WEBHOOK_SECRET};
-use harness::Request;
-use harness::api::{charge, refund, webhook, webhook_signature};
-use serde_json::json;
+use e2e::payments::WEBHOOK_SECRET;
+use e2e::{Part, Stack};
+use harness::{DocumentedResponse, Request};
+use harness::payments::{charge, refund, webhook, webhook_signature};
+use serde_json::{Value, json};
+use testkit::eventually;
 use uuid::Uuid;
 
+use super::ServiceSide;
 use crate::recorder::Recorder;
 
 const CHARGES: &str = "POST /v1/payment_intents";
@@ -18,27 +21,60 @@ fn euros(amount: i64) -> Money {
     Money::new(amount, Currency::Eur)
 }
 
-pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
-    let get = |path: &str| Request::get(Part::PAYMENTS, path);
-    let request = charge(euros(1250), VISA);
-    let payment = recorder.creates(&request).await;
-    let refunded = recorder.creates(&refund(payment, euros(250))).await;
-    recorder.gets(200, "", &get(&format!("/v1/payments/{payment}"))).await;
-    recorder.gets(200, "", &get(&format!("/v1/refunds/{refunded}"))).await;
-    recorder.gets(200, "", &get(&format!("/v1/idempotency-keys/{}", request.key.unwrap()))).await;
-    slow_commands(stack, recorder, payment).await;
-    for list in ["payments", "refunds"] {
-        recorder.gets(200, "", &get(&format!("/v1/{list}?limit=1"))).await;
-        recorder.gets(400, "request-invalid", &get(&format!("/v1/{list}?limit=0"))).await;
-        recorder.gets(404, "not-found", &get(&format!("/v1/{list}?cursor=made-up"))).await;
+/// The contract of payments.
+pub(crate) struct Side;
+
+impl ServiceSide for Side {
+    const WRITTEN_WITHOUT_KEY: Option<&'static str> = Some("webhook_event");
+
+    async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
+        let get = |path: &str| Request::get(Part::PAYMENTS, path);
+        let request = charge(euros(1250), VISA);
+        let payment = recorder.creates(&request).await;
+        let refunded = recorder.creates(&refund(payment, euros(250))).await;
+        recorder.gets(200, "", &get(&format!("/v1/payments/{payment}"))).await;
+        recorder.gets(200, "", &get(&format!("/v1/refunds/{refunded}"))).await;
+        recorder.gets(200, "", &get(&format!("/v1/idempotency-keys/{}", request.key.unwrap()))).await;
+        slow_commands(stack, recorder, payment).await;
+        for list in ["payments", "refunds"] {
+            recorder.gets(200, "", &get(&format!("/v1/{list}?limit=1"))).await;
+            recorder.gets(400, "request-invalid", &get(&format!("/v1/{list}?limit=0"))).await;
+            recorder.gets(404, "not-found", &get(&format!("/v1/{list}?cursor=made-up"))).await;
+        }
+        recorder.gets(200, "", &get("/v1/ledger/balances")).await;
+        for path in ["payments", "refunds", "operations"] {
+            recorder.gets(404, "not-found", &get(&format!("/v1/{path}/{}", Uuid::nil()))).await;
+        }
+        refused_charges(stack, recorder).await;
+        refused_refunds(stack, recorder, payment).await;
+        events(recorder, payment).await;
     }
-    recorder.gets(200, "", &get("/v1/ledger/balances")).await;
-    for path in ["payments", "refunds", "operations"] {
-        recorder.gets(404, "not-found", &get(&format!("/v1/{path}/{}", Uuid::nil()))).await;
+
+    async fn failures(stack: &mut Stack, recorder: &mut Recorder<'_>) {
+        failed_operation(stack, recorder).await;
     }
-    refused_charges(stack, recorder).await;
-    refused_refunds(stack, recorder, payment).await;
-    events(recorder, payment).await;
+
+    fn unsent(request: &Request) -> Option<Request> {
+        let mut event: Value = serde_json::from_str(request.body.as_deref()?).ok()?;
+        is_event(request).then_some(())?;
+        event["id"] = json!(format!("evt_{}", Uuid::new_v4().simple()));
+        let (body, time) = (event.to_string(), event["created"].as_i64()?);
+        Some(webhook(&body, &webhook_signature(WEBHOOK_SECRET, time, &body)))
+    }
+
+    /// Of events, only those are limited whose signature is refused.
+    fn limited(request: &Request) -> Option<Request> {
+        is_event(request).then(|| webhook("{}", "t=1,v1=00"))
+    }
+
+    fn is_list(path: &str) -> bool {
+        path == "/v1/ledger/balances"
+    }
+
+    /// An event is refused as invalid only if its body breaks off. By then the sender has gone.
+    fn reaches_nobody(response: &DocumentedResponse) -> bool {
+        response.operation == "receiveProviderEvent" && response.code == "request-invalid"
+    }
 }
 
 /// A charge and a refund that take longer than their request.
@@ -76,10 +112,10 @@ async fn refused_refunds(stack: &Stack, recorder: &mut Recorder<'_>, payment: Uu
     recorder.gets(422, "refund-failed", &refund(returned, euros(300))).await;
 
     let customer = recorder.customer;
-    let declined = customer.places(1, "pm_card_visa_chargeDeclined").await;
+    let declined = customer.places_with(1, "pm_card_visa_chargeDeclined").await;
     let declined = customer.sees(declined, "cancelled/declined").await.payment_id.unwrap();
     recorder.gets(409, "payment-not-captured", &refund(declined, euros(1))).await;
-    let cancelled = customer.places(1, "pm_card_idem_slow").await;
+    let cancelled = customer.places_with(1, "pm_card_idem_slow").await;
     let in_flight = customer.sees(cancelled, "awaiting_payment").await.payment_id.unwrap();
     stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
     customer.api.cancel(cancelled).await.unwrap();
@@ -101,4 +137,31 @@ async fn events(recorder: &mut Recorder<'_>, payment: Uuid) {
     recorder.gets(400, "webhook-refused", &webhook(&body, "t=1,v1=00")).await;
     let signature = webhook_signature(WEBHOOK_SECRET, time, &body);
     recorder.gets(200, "", &webhook(&body, &signature)).await;
+}
+
+/// An event of the processor has headers of its own.
+fn is_event(request: &Request) -> bool {
+    request.part == Part::PAYMENTS && !request.headers.is_empty()
+}
+
+/// A row that no release can read.
+const UNREADABLE: &str = "
+    CREATE FUNCTION unreadable() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        NEW.currency := 'XXX'; RETURN NEW; END $$;
+    CREATE TRIGGER unreadable BEFORE INSERT ON payment FOR EACH ROW EXECUTE FUNCTION unreadable();";
+
+/// A charge that the worker gives up.
+async fn failed_operation(stack: &mut Stack, recorder: &mut Recorder<'_>) {
+    stack.database(Part::PAYMENTS).owner().await.batch_execute(UNREADABLE).await.unwrap();
+    // Its worker gives a call up at the first fault.
+    stack.stop("payments").await;
+    stack.launch_ready("payments", &[("IDEM_WORKER__FAULTS", "1")]).await;
+    let request = charge(Money::new(1, Currency::Eur), "pm_card_visa");
+    let customer = recorder.customer;
+    let failed = eventually("the worker gives the charge up", async || {
+        Some(customer.send(&request).await).filter(|response| response.status != 202)
+    });
+    let failed = failed.await;
+    assert_eq!(failed.code(), "operation-failed", "{}", failed.json());
+    recorder.keep(&request, &failed);
 }

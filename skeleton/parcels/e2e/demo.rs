@@ -5,19 +5,28 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::clients::concurrently;
-use crate::demo::{Demo, LIMIT, VISA};
+use crate::demo::{Demo, LIMIT};
 use crate::report::Step;
-
-/// The title of the step.
-pub(crate) const TITLE: &str = "A parcel, completed 20 times at once";
+use crate::steps::Run;
+use crate::steps::of_services::ServiceSide;
 
 const PARCELS: Part = Part::of("parcels");
 const TIMES: usize = 20;
 const HINT: &str = "./dev logs parcels";
 
+/// The side of parcels.
+pub(crate) struct Side;
+
+impl ServiceSide for Side {
+    async fn steps(run: &mut Run<'_, '_, '_>) {
+        let demo = run.demo;
+        run.step("A parcel, completed 20 times at once", async |step| completed(demo, step).await).await;
+    }
+}
+
 /// The same completion 20 times at once: it takes effect once.
-pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let order = demo.ends(demo.order_tea(VISA, "parcel").await?.id).await?;
+async fn completed(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    let order = demo.ends(demo.order_tea("parcel").await?.id).await?;
     let parcel = parcel_of(demo, order.id).await?;
     step.equal("the first status", "open", parcel["status"].as_str().unwrap_or_default(), HINT);
 

@@ -1,8 +1,9 @@
 //! A client of one tenant: puts items on sale, orders, cancels, reads. Every failure panics.
 
 use contracts::{Currency, Money};
-use harness::api::{Api, Order, Payment, Stock, place_order, put_item};
-use harness::{Client, Endpoint, Part, Request, Response};
+use harness::inventory::{Stock, put_item};
+use harness::orders::{Order, place_order};
+use harness::{Api, Client, Endpoint, Part, Request, Response};
 use testkit::{eventually, identity};
 use uuid::Uuid;
 
@@ -14,7 +15,7 @@ pub const TEA: &str = "TEA";
 /// A client with all scopes. Its requests go to the first instance of each service.
 pub struct Customer {
     tenant: String,
-    /// The services and the processor, for requests whose response the test judges.
+    /// The programs, for requests whose response the test judges.
     pub api: Api<'static>,
 }
 
@@ -65,28 +66,27 @@ impl Customer {
         self.api.order(id).await.unwrap()
     }
 
-    /// A payment.
-    pub async fn payment(&self, id: Uuid) -> Payment {
-        self.api.payment(id).await.unwrap()
-    }
-
     /// An order for TEA under a new key, not yet sent.
-    pub fn tea(&self, pieces: i64, card: &str) -> Request {
-        place_order(&[(TEA, pieces)], card, "")
+    pub fn tea(&self, pieces: i64) -> Request {
+        place_order(&[(TEA, pieces)], "")
     }
 
     /// Places an order for TEA; returns its id. Sends again until the catalogue of orders knows TEA.
-    pub async fn places(&self, pieces: i64, card: &str) -> Uuid {
-        let request = self.tea(pieces, card);
+    pub async fn places(&self, pieces: i64) -> Uuid {
+        self.sends(&self.tea(pieces)).await
+    }
+
+    /// Sends an order until the catalogue of orders knows its items; returns its id.
+    pub async fn sends(&self, request: &Request) -> Uuid {
         let accepted = eventually("the order is accepted", async || {
-            Some(self.send(&request).await).filter(|response| response.status != 422)
+            Some(self.send(request).await).filter(|response| response.status != 422)
         });
         accepted.await.read::<Order>(201).unwrap().id
     }
 
     /// Places an order for TEA, and waits until it is confirmed.
     pub async fn buys(&self, pieces: i64) -> Order {
-        let order = self.places(pieces, "pm_card_visa").await;
+        let order = self.places(pieces).await;
         self.sees(order, "confirmed").await
     }
 

@@ -11,16 +11,18 @@ mod audit;
 mod customer;
 mod leftovers;
 mod load;
+mod of_services;
 mod stack;
 
 use std::collections::BTreeSet;
 
 pub use customer::{Customer, TEA};
-pub use harness::api::Order;
+pub use harness::orders::Order;
 pub use harness::{Part, Program, Request, Response};
 pub use leftovers::Leftover;
 pub use load::{Load, Responses};
-pub use stack::{Options, SECRET_KEY, Settings, Stack, WEBHOOK_SECRET, programs, publishers};
+pub use of_services::*;
+pub use stack::{Options, Settings, Stack, programs, publishers};
 
 /// The crash points in the table of `shared/crashpoint/README.md`.
 ///

@@ -19,6 +19,17 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// What databases together say to a question.
+    pub(crate) fn joined(
+        question: &'static str,
+        databases: Vec<Database>,
+        command: &str,
+        violations: Result<Vec<String>>,
+    ) -> Self {
+        let violations = violations.map_err(|error| error.to_string());
+        Self { question, databases, command: command.to_owned(), violations }
+    }
+
     /// The violations of a question that could be asked.
     pub fn found(&self) -> Result<&[String]> {
         self.violations.as_deref().map_err(|reason| Error::Refused(reason.clone()))
@@ -50,33 +61,5 @@ impl Books {
             asked.push(Asked { question: question.file, databases: vec![database], command, violations });
         }
         asked
-    }
-
-    /// Asks the questions that join databases. Each database is read at a moment of its own, so a change that is in progress can look
-    /// like a violation. It is none if it is gone at the next look.
-    pub async fn ask_joined(&self) -> Vec<Asked> {
-        let settlement = self.settlement().await.map(|settlement| settlement.violations());
-        let agree = self.books_agree().await.map(|agree| agree.violations());
-        let joined =
-            |question, databases: Vec<Database>, command: &str, violations: Result<Vec<String>>| Asked {
-                question,
-                databases,
-                command: command.to_owned(),
-                violations: violations.map_err(|error| error.to_string()),
-            };
-        vec![
-            joined(
-                "orders, stock and money agree",
-                Database::all().collect(),
-                "./dev explain ORDER",
-                settlement,
-            ),
-            joined(
-                "our ledger and the processor's balance agree",
-                vec![Database::PAYMENTS, Database::PROVIDER],
-                "./dev run payments audit",
-                agree,
-            ),
-        ]
     }
 }

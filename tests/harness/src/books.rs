@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use audits::{
-    AmountOwed, BooksAgree, Charge, Database, Delivery, Entered, Order, Payment, Question, Reservation,
-    Settlement,
-};
-use diesel::sql_types::{Array, BigInt, Text};
+use audits::{Database, Delivery, Entered, Question};
+use diesel::sql_types::{BigInt, Text};
 use diesel::{QueryableByName, sql_query};
 use diesel_async::methods::LoadQuery;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use uuid::Uuid;
 
 use crate::{Error, Kafka, Part, Result};
 
@@ -136,40 +132,6 @@ impl Books {
         self.session(database.into()).await?.ask(question).await
     }
 
-    /// Every order.
-    pub async fn orders(&self) -> Result<Vec<Order>> {
-        self.load(Part::ORDERS, sql_query(Order::QUERY)).await
-    }
-
-    /// Every payment, as payments knows it.
-    pub async fn payments(&self) -> Result<Vec<Payment>> {
-        self.load(Part::PAYMENTS, sql_query(Payment::QUERY)).await
-    }
-
-    /// Every charge in the processor's books, declined ones included.
-    pub async fn charges(&self) -> Result<Vec<Charge>> {
-        self.load(Part::PROVIDER, sql_query(Charge::QUERY)).await
-    }
-
-    /// All orders with their stock and their money.
-    pub async fn settlement(&self) -> Result<Settlement> {
-        let reservations: Vec<Reservation> =
-            self.load(Part::INVENTORY, sql_query(Reservation::QUERY)).await?;
-        Ok(Settlement::of(self.orders().await?, reservations, self.payments().await?, self.charges().await?))
-    }
-
-    /// Returns the amount owed and the fees of each payment: by our ledger, and by the processor's balance.
-    pub async fn amounts_owed(&self) -> Result<[Vec<AmountOwed>; 2]> {
-        let ledger = self.load(Part::PAYMENTS, sql_query(AmountOwed::LEDGER)).await?;
-        Ok([ledger, self.load(Part::PROVIDER, sql_query(AmountOwed::BALANCE)).await?])
-    }
-
-    /// Returns whether our ledger and the processor's balance say the same.
-    pub async fn books_agree(&self) -> Result<BooksAgree> {
-        let [ledger, balance] = self.amounts_owed().await?;
-        Ok(BooksAgree::of(ledger, balance))
-    }
-
     /// Returns the events that a tenant's services have committed, published and consumed.
     pub async fn delivery(&self, kafka: &Kafka, tenant: &str) -> Result<Delivery> {
         let (mut rows, mut entered) = (Vec::new(), BTreeMap::new());
@@ -203,41 +165,6 @@ impl Books {
     /// The relay that may publish the outbox of a service.
     pub async fn lease(&self, part: Part) -> Result<Lease> {
         self.one(part, sql_query("SELECT owner, epoch FROM outbox_lease")).await
-    }
-
-    /// Returns how many calls to the processor are not finished.
-    pub async fn calls_due(&self) -> Result<i64> {
-        self.count(Part::PAYMENTS, "SELECT count(*) FROM processor_call WHERE due_at IS NOT NULL").await
-    }
-
-    /// Returns how many decisions of banks and webhooks to these URLs the processor has still to make.
-    pub async fn webhooks_due(&self, urls: Vec<String>) -> Result<i64> {
-        let query = sql_query(
-            "SELECT (SELECT count(*) FROM bank_decision)
-                  + (SELECT count(*) FROM delivery WHERE due_at IS NOT NULL AND url = ANY ($1)) AS count",
-        );
-        let count: Count = self.one(Part::PROVIDER, query.bind::<Array<Text>, _>(urls)).await?;
-        Ok(count.count)
-    }
-
-    /// Returns how many charges and refunds the processor has made for these payments.
-    pub async fn made_by_processor(&self, payments: &[Uuid]) -> Result<(usize, usize)> {
-        #[derive(QueryableByName)]
-        struct Made {
-            #[diesel(sql_type = BigInt)]
-            charges: i64,
-            #[diesel(sql_type = BigInt)]
-            refunds: i64,
-        }
-        let query = sql_query(
-            "WITH own AS (SELECT id FROM payment_intent WHERE metadata ->> 'reference' = ANY ($1))
-             SELECT (SELECT count(*) FROM charge WHERE payment_intent IN (SELECT id FROM own)) AS charges,
-                    (SELECT count(*) FROM refund WHERE payment_intent IN (SELECT id FROM own)) AS refunds",
-        );
-        let references: Vec<String> = payments.iter().map(Uuid::to_string).collect();
-        let made: Made = self.one(Part::PROVIDER, query.bind::<Array<Text>, _>(references)).await?;
-        let count = |number: i64| usize::try_from(number).unwrap_or_default();
-        Ok((count(made.charges), count(made.refunds)))
     }
 }
 

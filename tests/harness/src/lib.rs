@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![allow(clippy::missing_errors_doc, reason = "an error ends the test, and its text says why")]
 
-pub mod api;
+mod api;
 mod audit;
 mod books;
 mod contract;
@@ -10,12 +10,14 @@ mod error;
 mod http;
 mod kafka;
 mod metrics;
+mod of_services;
 mod part;
 pub mod process;
 mod program;
 mod rest;
 mod wait;
 
+pub use api::Api;
 pub use audit::Asked;
 pub use books::{AllContents, Backlog, Books, Lease, Session};
 pub use contract::DocumentedResponse;
@@ -24,6 +26,7 @@ pub use error::{Context, Error, Result};
 pub use http::{Client, Endpoint, Request, Response};
 pub use kafka::{DEPLOYMENT, Kafka, Positions, deployment, kafka_variables};
 pub use metrics::Metrics;
+pub use of_services::*;
 pub use part::{Instance, Part, Role};
 pub use program::{CommandOutput, Launch, Program};
 pub use wait::{Look, until};

@@ -53,6 +53,11 @@ impl Part {
         self.0
     }
 
+    /// Whether it is a service: with an outbox and an inbox.
+    pub fn is_service(self) -> bool {
+        Self::SERVICES.contains(&self)
+    }
+
     /// The events that it publishes.
     pub const fn stream(self) -> Stream {
         Stream::of(self.0)

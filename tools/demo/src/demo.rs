@@ -6,10 +6,9 @@ use audits::Delivery;
 use contracts::{Currency, Money};
 use envelope::Topics;
 use futures_util::future::try_join_all;
-use harness::api::{Api, Order, place_order};
-use harness::{Books, Client, Endpoint, Instance, Kafka, Part, Response, Result, until};
+use harness::orders::{Order, place_order};
+use harness::{Api, Books, Client, Endpoint, Instance, Kafka, Part, Response, Result, until};
 use messaging::Brokers;
-use serde_json::Value;
 use uuid::Uuid;
 
 use crate::stack::Stack;
@@ -28,8 +27,6 @@ pub(crate) const ITEMS: [(&str, &str, Money, i64); 3] = [
     (TRUFFLE, "White truffle", Money::new(19_900, Currency::Eur), 1),
 ];
 
-pub(crate) const VISA: &str = "pm_card_visa";
-
 /// One run of the demo. Its tenant is new, so that the demo can be repeated.
 pub(crate) struct Demo<'s> {
     pub(crate) stack: &'s Stack,
@@ -37,14 +34,6 @@ pub(crate) struct Demo<'s> {
     pub(crate) kafka: Kafka,
     pub(crate) books: Books,
     pub(crate) tenant: String,
-}
-
-/// The amounts that the processor has taken for one payment, in minor units.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Charged {
-    pub(crate) charges: usize,
-    pub(crate) amount: i64,
-    pub(crate) refunded: i64,
 }
 
 impl<'s> Demo<'s> {
@@ -69,8 +58,8 @@ impl<'s> Demo<'s> {
     }
 
     /// Places an order for one tea.
-    pub(crate) async fn order_tea(&self, card: &str, reference: &str) -> Result<Order> {
-        self.api.send(&place_order(&[(TEA, 1)], card, reference)).await?.read(201)
+    pub(crate) async fn order_tea(&self, reference: &str) -> Result<Order> {
+        self.api.send(&place_order(&[(TEA, 1)], reference)).await?.read(201)
     }
 
     /// Waits until the order is confirmed or cancelled.
@@ -106,37 +95,6 @@ impl<'s> Demo<'s> {
         .await
     }
 
-    /// Returns the entry of the processor's books for the payment of an order.
-    pub(crate) async fn charged_for(&self, order: &Order) -> Result<Charged> {
-        match order.payment_id {
-            Some(payment) => self.charged(payment).await,
-            None => Ok(Charged::default()),
-        }
-    }
-
-    /// Returns the entry of the processor's books for a payment.
-    pub(crate) async fn charged(&self, payment: Uuid) -> Result<Charged> {
-        let charges = self.books.charges().await?;
-        let own = charges.iter().filter(|charge| charge.succeeded && charge.payment() == Some(payment));
-        Ok(own.fold(Charged::default(), |sum, charge| Charged {
-            charges: sum.charges + 1,
-            amount: sum.amount + charge.amount,
-            refunded: sum.refunded + charge.refunded,
-        }))
-    }
-
-    /// Sets faults at the processor while the work runs, and removes them afterwards.
-    pub(crate) async fn with_faults<T>(
-        &self,
-        rules: &Value,
-        work: impl AsyncFnOnce() -> Result<T>,
-    ) -> Result<T> {
-        self.api.set_faults(rules).await?;
-        let done = work().await;
-        self.api.clear_faults().await?;
-        done
-    }
-
     /// Waits until a separate relay of the service has taken the lease with a later epoch. Returns the relay and its epoch.
     pub(crate) async fn relay_after(&self, part: Part, epoch: i64) -> Result<(Instance, i64)> {
         let condition = format!("a relay of {} has taken the lease", part.name());
@@ -165,7 +123,7 @@ impl<'s> Demo<'s> {
 
     /// The same, after more work than a step of the demo makes.
     pub(crate) async fn settled_within(&self, limit: Duration) -> Result<()> {
-        self.books.at_rest(&self.kafka, &self.api.webhook_urls().await?, limit).await
+        self.books.at_rest(&self.kafka, limit).await
     }
 }
 

@@ -2,16 +2,16 @@
 //! the same key, to an instance that answers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join;
-use harness::api::{Order, place_order};
+use harness::orders::{Order, place_order};
 use harness::{Response, Result, until};
 use uuid::Uuid;
 
-use crate::demo::{Demo, LIMIT, TEA, VISA};
+use crate::demo::{Demo, LIMIT, TEA};
 use crate::report::Step;
+use crate::steps::of_services;
 
 /// Between two orders, and between two attempts unless the response names a pause.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -21,7 +21,7 @@ const MOST: usize = 500;
 /// The orders of one step.
 pub(crate) struct Traffic<'d> {
     demo: &'d Demo<'d>,
-    reference: &'static str,
+    reference: &'d str,
     placed: RefCell<Vec<Uuid>>,
     /// Requests that got no response, or a retryable one, and were sent again.
     retries: Cell<usize>,
@@ -32,7 +32,7 @@ impl<'d> Traffic<'d> {
     /// Places orders with this reference until the work is done.
     pub(crate) async fn during(
         demo: &'d Demo<'d>,
-        reference: &'static str,
+        reference: &'d str,
         work: impl AsyncFnOnce(&Self) -> Result<()>,
     ) -> Result<Self> {
         demo.api.deliver(TEA, i64::try_from(MOST).unwrap_or_default()).await?;
@@ -76,7 +76,7 @@ impl<'d> Traffic<'d> {
         .await
     }
 
-    /// Waits until all are confirmed, and checks that each was placed once and charged once. Returns their number.
+    /// Waits until all are confirmed, and checks that each was placed once, and that each service did its part once. Returns their number.
     pub(crate) async fn settle(&self, step: &mut Step<'_>) -> Result<usize> {
         step.progress("waiting until all orders are confirmed");
         let number = self.confirmed().await?;
@@ -87,17 +87,7 @@ impl<'d> Traffic<'d> {
         let same = accepted == found;
         step.check("orders in the database", "the accepted orders", found.len(), same, "./dev psql orders");
 
-        let orders: BTreeSet<Uuid> = found.into_iter().collect();
-        let payments = self.demo.books.orders().await?.into_iter().filter(|order| orders.contains(&order.id));
-        let payments: BTreeSet<Uuid> = payments.filter_map(|order| order.payment_id).collect();
-        let charges = self.demo.books.charges().await?.into_iter().filter(|charge| charge.succeeded);
-        let charged: Vec<Uuid> = charges
-            .filter_map(|charge| charge.payment())
-            .filter(|payment| payments.contains(payment))
-            .collect();
-        let distinct = charged.iter().collect::<BTreeSet<_>>().len();
-        let (expected, seen) = ((number, number), (charged.len(), distinct));
-        step.equal("charges, and orders charged", expected, seen, "./dev psql provider");
+        of_services::confirmed(self.demo, step, &found).await?;
         Ok(number)
     }
 
@@ -112,7 +102,7 @@ impl<'d> Traffic<'d> {
 
     /// Sends one order under one key until the response is final.
     async fn place_one(&self) -> Result<Response> {
-        let (request, start) = (place_order(&[(TEA, 1)], VISA, self.reference), Instant::now());
+        let (request, start) = (place_order(&[(TEA, 1)], self.reference), Instant::now());
         loop {
             let response = self.demo.api.send(&request).await;
             let pause = match &response {

@@ -128,6 +128,7 @@ tell_the_others() { # checkout service
   local checkout=$1 service=$2 folder=$1/services/$2
   COMPOSE=$(<"$folder/compose.yml") edit_lines "$checkout/docker-compose.yml" 's/^/$ENV{COMPOSE}\n\n/ if /^volumes:/' &&
     edit_lines "$checkout/docker-compose.observability.yml" 's/^/  '"$service"': { <<: *observed }\n/ if /^  \w+: \{ <<: \*observed \}/ and !$told++' &&
+    edit_lines "$checkout/deploy/prometheus/prometheus.yml" 's|$|\n  - ../../services/'"$service"'/prometheus.yml| if /^scrape_config_files:/' &&
     edit_lines "$checkout/deploy/kubernetes/base/kustomization.yaml" \
       's|^|  - ../../../services/'"$service"'/kubernetes\n| if m|/services/| and !$told++' &&
     edit_lines "$checkout/deploy/kubernetes/autoscaling/kustomization.yaml" \

@@ -53,7 +53,9 @@ copy_for_diffs() {
   copy_checkout "$HOW_TO_COPY"
   # Cargo compares times. A file that was compiled with a diff must be newer than that.
   local file
-  cat "$HOW_TO"/*.diff | sed -n 's|^--- a/||p' | sort -u | while IFS= read -r file; do touch "$HOW_TO_COPY/$file"; done
+  cat "$HOW_TO"/*.diff | sed -n 's|^--- a/||p' | sort -u | while IFS= read -r file; do
+    [[ ! -e $HOW_TO_COPY/$file ]] || touch "$HOW_TO_COPY/$file"
+  done
 }
 
 copy_to_build() {

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use contracts::{Currency, Money};
 use futures_util::future::join_all;
-use harness::api::{adjust_stock, place_order, put_item};
+use harness::inventory::{adjust_stock, put_item};
+use harness::orders::place_order;
 use harness::{Error, Part, Request, Result, until};
 use serde_json::Value;
 
@@ -15,7 +16,6 @@ use crate::state::{Exchange, Source};
 const ITEM: &str = "green-tea";
 const PRICE: Money = Money::new(450, Currency::Eur);
 const PIECES: i64 = 100_000;
-const CARD: &str = "pm_card_visa";
 
 /// Between two sendings, unless the response names a pause.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -66,7 +66,7 @@ pub(crate) async fn reuse_key(lab: &Lab) -> Result<()> {
 }
 
 fn order(quantity: i64) -> Request {
-    place_order(&[(ITEM, quantity)], CARD, "lab")
+    place_order(&[(ITEM, quantity)], "lab")
 }
 
 async fn send(lab: &Lab, title: &'static str, request: &Request, copies: usize) {

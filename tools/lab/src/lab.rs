@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use envelope::Topics;
 use futures_util::future::join4;
-use harness::api::Api;
+use harness::Api;
 use harness::{Client, Dev, Endpoint, Instance, Part, Result, variable};
 use tokio::sync::watch;
 use uuid::Uuid;

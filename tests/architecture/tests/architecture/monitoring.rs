@@ -29,9 +29,17 @@ fn text(path: &str) -> String {
     fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// A file of deploy/prometheus, and those of this name in the folders of services, as one text each.
+fn texts(name: &str) -> Vec<String> {
+    let own = architecture::services::names().into_iter().map(|service| format!("services/{service}/{name}"));
+    let files = own.filter(|file| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file).exists());
+    [format!("deploy/prometheus/{name}")].into_iter().chain(files).map(|file| text(&file)).collect()
+}
+
 fn rules() -> Vec<Value> {
-    let rules: Value = serde_saphyr::from_str(&text("deploy/prometheus/alerts.yml")).unwrap();
-    let groups = rules["groups"].as_array().unwrap().iter();
+    let files: Vec<Value> =
+        texts("alerts.yml").iter().map(|text| serde_saphyr::from_str(text).unwrap()).collect();
+    let groups = files.iter().flat_map(|file| file["groups"].as_array().unwrap());
     groups.flat_map(|group| group["rules"].as_array().unwrap().clone()).collect()
 }
 
@@ -134,7 +142,16 @@ fn the_containers_of_monitoring_fit_those_of_the_services() {
         assert!(monitoring["services"][host].is_object(), "{name}: there is no container {host}");
     }
     let main: Value = serde_saphyr::from_str(&text("deploy/prometheus/prometheus.yml")).unwrap();
-    assert_eq!(main["scrape_config_files"][0], "../../services/*/prometheus.yml");
+    let listed = |member: &str, file: &str| {
+        let listed = main[member].as_array().unwrap().iter().map(|path| path.as_str().unwrap().to_owned());
+        let own = architecture::services::names().into_iter().map(|name| format!("services/{name}/{file}"));
+        let there =
+            own.filter(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path).exists());
+        let there: BTreeSet<String> = there.map(|path| format!("../../{path}")).collect();
+        assert_eq!(listed.filter(|path| path.starts_with("..")).collect::<BTreeSet<_>>(), there, "{member}");
+    };
+    listed("scrape_config_files", "prometheus.yml");
+    listed("rule_files", "alerts.yml");
     let prometheus = &monitoring["services"]["prometheus"];
     assert_eq!(prometheus["command"][0], "--config.file=/deploy/prometheus/prometheus.yml");
     assert_eq!(prometheus["volumes"][1], "./services:/services:ro");
@@ -149,9 +166,12 @@ fn the_containers_of_monitoring_fit_those_of_the_services() {
 
 #[test]
 fn each_alert_is_brought_about_on_running_services() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../e2e/tests/alerts");
-    let files = fs::read_dir(folder).unwrap().map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
-    let tests: String = files.collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shared = fs::read_dir(root.join("tests/e2e/tests/alerts")).unwrap().map(|file| file.unwrap().path());
+    let own = architecture::services::names()
+        .into_iter()
+        .map(|name| root.join(format!("services/{name}/e2e/alerts.rs")));
+    let tests: String = shared.chain(own).filter_map(|file| fs::read_to_string(file).ok()).collect();
     for alert in rules().iter().filter_map(|rule| rule["alert"].as_str()) {
         let (fires, ends) = (format!("fires(\"{alert} of "), format!("is_quiet(\"{alert} of "));
         // An invariant is counted each time that it is asked, so its alert stays for a while.
@@ -162,7 +182,7 @@ fn each_alert_is_brought_about_on_running_services() {
 
 #[test]
 fn each_alert_has_an_entry_in_the_runbook_and_tests_of_both_kinds() {
-    let (runbook, tests) = (text("docs/alerts.md"), text("deploy/prometheus/alerts_test.yml"));
+    let (runbook, tests) = (text("docs/alerts.md"), texts("alerts_test.yml").concat());
     let entries: BTreeSet<String> =
         runbook.lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_lowercase).collect();
     let mut linked = BTreeSet::new();

@@ -49,6 +49,8 @@ fn a_new_service_touches_at_most_ten_files_outside_its_folder() {
     let changed = run(&copy.0, "git add -A && git diff --cached --name-only");
     let (own, foreign): (Vec<&str>, Vec<&str>) =
         changed.lines().partition(|file| file.starts_with("services/lanterns/"));
+    // A project that was made from another one remembers its services there.
+    let foreign: Vec<&str> = foreign.into_iter().filter(|file| *file != "origin.toml").collect();
     assert!(own.len() > 20, "{own:?}");
     assert!(foreign.len() <= 10, "{} files outside: {foreign:#?}", foreign.len());
     // `note` is a column of the skeleton: the table of the service would have the name of its column.

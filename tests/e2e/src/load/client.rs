@@ -21,10 +21,9 @@ pub(super) const UNANSWERED: &str = "executed, without a response";
 
 /// Sends to several instances in turn. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct PatientClient {
+pub(crate) struct PatientClient {
     client: Client,
-    orders: Arc<[Endpoint]>,
-    payments: Arc<[Endpoint]>,
+    endpoints: Arc<[Endpoint]>,
     turn: Arc<AtomicUsize>,
     follows_retry_after: bool,
     /// The requests that got a 5xx and have no final response yet. Counted if the client follows `Retry-After`.
@@ -32,10 +31,9 @@ pub(super) struct PatientClient {
 }
 
 impl PatientClient {
-    pub(super) fn new(client: Client, orders: &[Endpoint], payments: &[Endpoint]) -> Self {
-        let (orders, payments) = (orders.into(), payments.into());
+    pub(super) fn new(client: Client, endpoints: &[Endpoint]) -> Self {
         let (turn, told_to_come_again) = (Arc::default(), Arc::default());
-        Self { client, orders, payments, turn, follows_retry_after: false, told_to_come_again }
+        Self { client, endpoints: endpoints.into(), turn, follows_retry_after: false, told_to_come_again }
     }
 
     /// The same client, which waits after a 5xx as long as `Retry-After` says, and panics at a second 5xx.
@@ -51,8 +49,8 @@ impl PatientClient {
 
     /// The instance for an attempt. The next attempt goes to another instance.
     fn endpoint(&self, part: Part, attempt: usize) -> &Endpoint {
-        let endpoints = if part == Part::ORDERS { &self.orders } else { &self.payments };
-        &endpoints[attempt % endpoints.len()]
+        let own = || self.endpoints.iter().filter(|endpoint| endpoint.instance.part == part);
+        own().nth(attempt % own().count()).unwrap()
     }
 
     fn next_turn(&self) -> usize {
@@ -63,11 +61,9 @@ impl PatientClient {
         self.client.send(self.endpoint(request.part, attempt), request).await
     }
 
-    /// Waits until an operation of payments has ended; returns the body of its reply.
-    pub(super) async fn final_body(&self, operation: &str) -> Value {
-        let request = Request::get(Part::PAYMENTS, operation);
-        let view = self.read_until(&request, PAUSE, |view| view["reply"].is_object()).await;
-        view["reply"]["body"].clone()
+    /// Reads until the response is the end of a wait.
+    pub(crate) async fn reads_until(&self, request: &Request, is_end: impl Fn(&Value) -> bool) -> Value {
+        self.read_until(request, PAUSE, is_end).await
     }
 
     /// Waits until an order is confirmed or cancelled.

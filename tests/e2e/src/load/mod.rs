@@ -6,33 +6,19 @@ mod responses;
 
 use std::time::Duration;
 
-use contracts::{Currency, Money};
 use harness::Endpoint;
-use harness::api::{cancel_order, charge, place_order, refund};
+use harness::orders::{cancel_order, place_order};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use client::PatientClient;
+pub(crate) use client::PatientClient;
 pub use responses::Responses;
+pub(crate) use responses::id_of;
 
-use crate::{Customer, TEA};
+use crate::{Customer, TEA, of_services};
 
 /// The pause between two orders of one customer.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// In turn: most are paid, some are declined, some are charged without a response.
-const CARDS: [&str; 6] = [
-    "pm_card_visa",
-    "pm_card_visa",
-    "pm_card_visa_chargeDeclined",
-    "pm_card_visa",
-    "pm_card_idem_charged_no_reply",
-    "pm_card_visa",
-];
-
-/// The price of a purchase without an order, and its refunds.
-const PRICE: Money = Money::new(1200, Currency::Eur);
-const REFUNDS: [Money; 2] = [Money::new(500, Currency::Eur), Money::new(700, Currency::Eur)];
 
 /// Customers at work, until they are stopped.
 pub struct Load {
@@ -43,45 +29,34 @@ pub struct Load {
 }
 
 impl Load {
-    /// So many customers of one tenant, who send to these instances of `orders` in turn.
-    pub fn start(customer: &Customer, orders: &[Endpoint], customers: usize) -> Self {
-        Self::with_buyers(customer, orders, customers, &[], 0)
+    /// So many customers of one tenant, who send orders to these instances in turn.
+    pub fn start(customer: &Customer, endpoints: &[Endpoint], customers: usize) -> Self {
+        Self::with_others(customer, endpoints, customers, 0)
     }
 
-    /// The same, and so many buyers without an order, who send to these instances of `payments`.
-    pub fn with_buyers(
-        customer: &Customer,
-        orders: &[Endpoint],
-        customers: usize,
-        payments: &[Endpoint],
-        buyers: usize,
-    ) -> Self {
-        let client = PatientClient::new(customer.api.client().clone(), orders, payments);
-        Self::with_client(customer, client, [customers, buyers], false)
+    /// The same, and so many customers of other services, who send to their instances among these.
+    pub fn with_others(customer: &Customer, endpoints: &[Endpoint], customers: usize, others: usize) -> Self {
+        let client = PatientClient::new(customer.api.client().clone(), endpoints);
+        Self::with_client(customer, client, [customers, others], false)
     }
 
     /// Customers who wait for the end of each order before they place the next one, so that the number of open orders has a
-    /// limit; and one buyer.
-    pub fn of_waiting_customers(
-        customer: &Customer,
-        orders: &[Endpoint],
-        customers: usize,
-        payments: &[Endpoint],
-    ) -> Self {
-        let client = PatientClient::new(customer.api.client().clone(), orders, payments);
+    /// limit; and one customer of other services.
+    pub fn of_waiting_customers(customer: &Customer, endpoints: &[Endpoint], customers: usize) -> Self {
+        let client = PatientClient::new(customer.api.client().clone(), endpoints);
         Self::with_client(customer, client, [customers, 1], true)
     }
 
-    /// Three customers and two buyers who follow `Retry-After`, and panic if they are refused again after it.
-    pub fn following_retry_after(customer: &Customer, orders: &[Endpoint], payments: &[Endpoint]) -> Self {
-        let client = PatientClient::new(customer.api.client().clone(), orders, payments);
+    /// Three customers, and two of other services, who follow `Retry-After`, and panic if they are refused again after it.
+    pub fn following_retry_after(customer: &Customer, endpoints: &[Endpoint]) -> Self {
+        let client = PatientClient::new(customer.api.client().clone(), endpoints);
         Self::with_client(customer, client.following_retry_after(), [3, 2], false)
     }
 
     fn with_client(
         customer: &Customer,
         client: PatientClient,
-        [customers, buyers]: [usize; 2],
+        [customers, others]: [usize; 2],
         waiting: bool,
     ) -> Self {
         let (tenant, stop) = (customer.tenant().to_owned(), CancellationToken::new());
@@ -89,8 +64,8 @@ impl Load {
         for _ in 0..customers {
             load.customers.spawn(order(load.tenant.clone(), load.client.clone(), load.stop.clone(), waiting));
         }
-        for _ in 0..buyers {
-            load.customers.spawn(buy(load.tenant.clone(), load.client.clone(), load.stop.clone()));
+        for _ in 0..others {
+            load.customers.spawn(of_others(load.tenant.clone(), load.client.clone(), load.stop.clone()));
         }
         load
     }
@@ -132,7 +107,7 @@ async fn order(tenant: String, client: PatientClient, stop: CancellationToken, w
         if stop.is_cancelled() {
             break;
         }
-        let request = place_order(&[(TEA, pieces[number % 2])], CARDS[number % CARDS.len()], "");
+        let request = of_services::vary(place_order(&[(TEA, pieces[number % 2])], ""), number);
         let order = responses.place(&client, request).await;
         if number.is_multiple_of(5) {
             responses.cancel(&client, cancel_order(order)).await;
@@ -145,22 +120,9 @@ async fn order(tenant: String, client: PatientClient, stop: CancellationToken, w
     responses
 }
 
-/// Buys without an order, and refunds two of three purchases in two parts.
-async fn buy(tenant: String, client: PatientClient, stop: CancellationToken) -> Responses {
+/// Is a customer of the services that have customers beside orders.
+async fn of_others(tenant: String, client: PatientClient, stop: CancellationToken) -> Responses {
     let mut responses = Responses::of(&tenant);
-    for number in 1_usize.. {
-        if stop.is_cancelled() {
-            break;
-        }
-        let request = charge(PRICE, CARDS[number % CARDS.len()]);
-        if let Some(payment) = responses.buy(&client, request).await
-            && !number.is_multiple_of(3)
-        {
-            for amount in REFUNDS {
-                responses.refund(&client, refund(payment, amount)).await;
-            }
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+    of_services::customers(client, stop, &mut responses).await;
     responses
 }

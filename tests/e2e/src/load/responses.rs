@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use audits::Order;
+use harness::orders::StoredOrder;
 use harness::{Request, Response};
 use serde_json::Value;
 use uuid::Uuid;
@@ -59,28 +59,13 @@ impl Responses {
         self.send(client, request, &[200, 409]).await;
     }
 
-    /// Charges a card, or is declined; returns the payment if it is captured.
-    pub(super) async fn buy(&mut self, client: &PatientClient, request: Request) -> Option<Uuid> {
-        let view = self.send_to_end(client, request, &[201, 202, 402]).await;
-        (view["status"] == "captured").then(|| id_of(&view))
-    }
-
-    /// Refunds a part of a payment.
-    pub(super) async fn refund(&mut self, client: &PatientClient, request: Request) {
-        let view = self.send_to_end(client, request, &[201, 202]).await;
-        assert_eq!(view["status"], "succeeded", "{view}");
-    }
-
-    /// Sends a charge or a refund, and waits for its outcome.
-    async fn send_to_end(&mut self, client: &PatientClient, request: Request, expected: &[u16]) -> Value {
-        let response = self.send(client, request, expected).await;
-        match (response.status, response.header("location")) {
-            (202, Some(operation)) => client.final_body(operation).await,
-            _ => response.json(),
-        }
-    }
-
-    async fn send(&mut self, client: &PatientClient, request: Request, expected: &[u16]) -> Response {
+    /// Sends a request until its response is final; panics at another status.
+    pub(crate) async fn send(
+        &mut self,
+        client: &PatientClient,
+        request: Request,
+        expected: &[u16],
+    ) -> Response {
         let response = client.send(&request, &mut self.refusals).await;
         let status = response.status;
         assert!(expected.contains(&status), "{request:?}: {status} {}", response.json());
@@ -89,7 +74,7 @@ impl Responses {
     }
 
     /// Returns the orders that are missing, that no response named, or that have not ended.
-    pub(crate) fn violations(&self, orders: &[Order]) -> Vec<String> {
+    pub(crate) fn violations(&self, orders: &[StoredOrder]) -> Vec<String> {
         let promised: BTreeSet<Uuid> = self.orders.iter().copied().collect();
         let own = orders.iter().filter(|order| order.tenant_id == self.tenant);
         let kept: BTreeMap<Uuid, &str> = own.map(|order| (order.id, order.state.as_str())).collect();
@@ -117,7 +102,7 @@ impl Responses {
     }
 }
 
-fn id_of(view: &Value) -> Uuid {
+pub(crate) fn id_of(view: &Value) -> Uuid {
     view["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("no id: {view}"))
 }
 
@@ -125,9 +110,9 @@ fn id_of(view: &Value) -> Uuid {
 mod tests {
     use super::*;
 
-    fn order(id: u128, state: &str) -> Order {
+    fn order(id: u128, state: &str) -> StoredOrder {
         let (tenant_id, currency) = ("t".to_owned(), "EUR".to_owned());
-        Order {
+        StoredOrder {
             id: Uuid::from_u128(id),
             tenant_id,
             state: state.to_owned(),

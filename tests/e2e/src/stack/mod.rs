@@ -10,15 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use harness::api::Api;
-use harness::{Books, Client, CommandOutput, Endpoint, Instance, Kafka, Launch, Part, Program};
+use harness::{Api, Books, Client, CommandOutput, Endpoint, Instance, Kafka, Launch, Part, Program};
 use messaging::Brokers;
 use testkit::{TestDatabase, TestTopics, free_port, given, identity};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use uuid::Uuid;
 
 pub use rest::publishers;
-pub use settings::{SECRET_KEY, WEBHOOK_SECRET};
 
 /// The differences between an installation and the usual one.
 #[derive(Default)]
@@ -29,15 +27,14 @@ pub struct Options {
     pub separate_relays: bool,
     /// A broker of the test's own.
     pub brokers: Option<Brokers>,
-    /// A PostgreSQL of the test's own for the services, by a superuser's URL. The processor is another system: its database
-    /// stays on the shared server.
+    /// A PostgreSQL of the test's own for the services, by a superuser's URL. Other programs stand for other systems: their databases
+    /// stay on the shared server.
     pub postgres: Option<String>,
     /// The address through which `orders` reaches its database, such as a proxy that the test can cut.
     pub orders_database: Option<SocketAddr>,
     /// The life of an open order, in seconds.
     pub expiry_seconds: Option<u32>,
-    /// After how many seconds another worker or relay takes over from a dead one; a call to the processor gets half of
-    /// it.
+    /// After how many seconds another worker or relay takes over from a dead one.
     pub lease_seconds: Option<u32>,
     /// The log level of the programs.
     pub log_level: Option<&'static str>,
@@ -93,7 +90,7 @@ impl Stack {
         let place = ROOM.acquire().await.unwrap();
         let mut databases = BTreeMap::new();
         for part in Part::PROGRAMS {
-            let server = options.postgres.as_ref().filter(|_| part != Part::PROVIDER);
+            let server = options.postgres.as_ref().filter(|_| part.is_service());
             let database = match server {
                 Some(server) => TestDatabase::empty_on(server).await,
                 None => TestDatabase::empty().await,
@@ -215,7 +212,15 @@ impl Stack {
         names.iter().map(endpoint).collect()
     }
 
-    /// A client without a token: for the processor, and for `/health`.
+    /// The first so many processes of each service, as endpoints.
+    pub fn services(&self, instances: usize) -> Vec<Endpoint> {
+        let names = Part::SERVICES
+            .into_iter()
+            .flat_map(|part| (1..=instances).map(move |number| part.instance(number)));
+        names.flat_map(|instance| self.endpoints(&[&instance.to_string()])).collect()
+    }
+
+    /// A client without a token: for `/health`, and for programs that are no services.
     pub fn api(&self) -> Api<'_> {
         let route = |part: Part| self.endpoints(&[part.name()]);
         Api::new(Client::new(0, String::new()).unwrap(), route)

@@ -2,13 +2,10 @@
 
 use audits::readers;
 use harness::Part;
-use serde_json::{Value, json};
 use testkit::{eventually, eventually_done};
 
 use super::Stack;
 
-const OPEN_ORDERS: &str = "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')";
-const HELD_STOCK: &str = "SELECT count(*) FROM reservation WHERE state = 'held'";
 const UNPUBLISHED: &str = "SELECT count(*) FROM outbox_event AS event, outbox_cursor AS relay
                             WHERE NOT outbox_is_published(relay, event.xid, event.id)";
 const EVENTS: &str = "SELECT count(*) FROM outbox_event";
@@ -41,19 +38,17 @@ impl Stack {
         .await;
     }
 
-    /// Waits until nothing is in progress: every order has ended, every call to the processor is finished, no stock is
-    /// held, and every message is published and consumed.
+    /// Waits until nothing is in progress: every order has ended, each service has finished its work, and every message is published and
+    /// consumed.
     pub async fn at_rest(&self) {
         let books = self.books();
         eventually_done("every order has ended, and nothing is in progress", async || {
-            // Messages first: one that is consumed after the count of the calls could have begun a call.
+            // Messages first: one that is consumed after the look at the services could have begun something.
             let (events, unconsumed) = (self.events().await, self.unconsumed().await);
-            let open = self.count(Part::ORDERS, OPEN_ORDERS).await + books.calls_due().await.unwrap();
-            let webhooks = books.webhooks_due(vec![self.webhook_url()]).await.unwrap();
-            let held = self.count(Part::INVENTORY, HELD_STOCK).await;
+            let begun = books.in_progress().await.unwrap();
             // An event between the two counts would have begun something new.
-            let rests = open + webhooks + held + unconsumed == 0 && self.events().await == events;
-            (!rests).then_some((open, webhooks, held, events, unconsumed))
+            let rests = unconsumed == 0 && begun.is_empty() && self.events().await == events;
+            (!rests).then_some((begun, events, unconsumed))
         })
         .await;
     }
@@ -80,36 +75,5 @@ impl Stack {
             unconsumed += self.count(source, EVENTS).await - self.count(reader.into(), &entered).await;
         }
         unconsumed
-    }
-
-    /// Replaces the faults of the processor by these rules.
-    pub async fn faults(&self, rules: Value) {
-        self.api().set_faults(&rules).await.unwrap();
-    }
-
-    /// Removes the faults of the processor, and keeps their counters.
-    pub async fn no_faults(&self) {
-        self.faults(json!([])).await;
-    }
-
-    /// Returns how often a fault has taken effect.
-    pub async fn fault_count(&self, kind: &str) -> i64 {
-        self.api().fault_count(kind).await.unwrap()
-    }
-
-    /// Captured and refunded minor units in the processor's own books.
-    pub async fn captured_and_refunded(&self) -> (i64, i64) {
-        let captured = "SELECT coalesce(sum(amount_captured), 0)::bigint AS count FROM charge";
-        let refunded =
-            "SELECT coalesce(sum(amount), 0)::bigint AS count FROM refund WHERE status = 'succeeded'";
-        (self.count(Part::PROVIDER, captured).await, self.count(Part::PROVIDER, refunded).await)
-    }
-
-    /// Waits until the processor's books say so.
-    pub async fn captures_and_refunds(&self, captured: i64, refunded: i64) {
-        eventually(&format!("{captured} captured and {refunded} refunded"), async || {
-            (self.captured_and_refunded().await == (captured, refunded)).then_some(())
-        })
-        .await;
     }
 }

@@ -15,10 +15,10 @@ async fn reused_keys_many_replays_and_errors_fire_their_alerts_until_they_end() 
         Watched::start(Options { orders_database: Some(proxy.address()), ..Options::default() }).await;
     let customer = Customer::stocked(&watched.stack, 100).await;
     customer.buys(1).await;
-    let request = customer.tea(1, "pm_card_visa");
+    let request = customer.tea(1);
     assert_eq!(customer.send(&request).await.status, 201);
 
-    let mut another = customer.tea(2, "pm_card_visa");
+    let mut another = customer.tea(2);
     another.key.clone_from(&request.key);
     let reused = async {
         loop {

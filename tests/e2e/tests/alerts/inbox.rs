@@ -4,7 +4,7 @@ use contracts::{Currency, Money, streams};
 use diesel_async::SimpleAsyncConnection;
 use e2e::{Customer, Options, Part, TEA};
 use futures_util::future::join_all;
-use harness::api::put_item;
+use harness::inventory::put_item;
 use serde_json::Value;
 use testkit::{Broker, eventually};
 
@@ -20,7 +20,7 @@ async fn a_record_that_cannot_be_read_fires_its_alert_until_it_is_discarded() {
     watched.stack.at_rest().await;
 
     watched.stack.stop("inventory").await;
-    let order = customer.places(1, "pm_card_visa").await;
+    let order = customer.places(1).await;
     let kafka = watched.stack.kafka();
     let placed = eventually("the event is on its topic", async || {
         let messages = kafka.messages(customer.tenant()).await.unwrap();
@@ -53,7 +53,7 @@ async fn a_partition_that_waits_fires_its_alert_until_the_cause_is_removed() {
     watched
         .meddle(Part::INVENTORY, "ALTER TABLE reservation ADD CONSTRAINT planted CHECK (false) NOT VALID")
         .await;
-    let orders = [customer.places(1, "pm_card_visa").await, customer.places(1, "pm_card_visa").await];
+    let orders = [customer.places(1).await, customer.places(1).await];
     watched.prometheus.fires("PartitionStopped of inventory").await;
 
     watched.meddle(Part::INVENTORY, "ALTER TABLE reservation DROP CONSTRAINT planted").await;

@@ -12,7 +12,7 @@
 mod database;
 mod edge;
 mod inbox;
-mod money;
+mod of_services;
 mod outages;
 mod outbox;
 mod processes;
@@ -36,7 +36,9 @@ impl Watched {
         let options = Options { separate_relays: true, lease_seconds: Some(2), ..options };
         let mut stack = Stack::prepared(options).await;
         let ports = Part::SERVICES.map(|service| (service.name(), free_port()));
-        stack.launch_ready("provider", &[]).await;
+        for part in Part::PROGRAMS.into_iter().filter(|part| !part.is_service()) {
+            stack.launch_ready(part.name(), &[]).await;
+        }
         for (service, port) in ports {
             launch(&mut stack, service, port, &[]).await;
             stack.launch_ready(&format!("{service}-relay"), &[]).await;

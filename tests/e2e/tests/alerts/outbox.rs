@@ -32,7 +32,7 @@ async fn events_that_are_late_or_blocked_fire_their_alerts_until_they_are_publis
     watched.stack.at_rest().await;
 
     broker.kill().await;
-    let [late, refused] = [(); 2].map(|()| customer.places(1, "pm_card_visa"));
+    let [late, refused] = [(); 2].map(|()| customer.places(1));
     let (late, refused) = tokio::join!(late, refused);
     let change = async |order, column: &str| {
         let sql = format!("UPDATE outbox_event SET {column} WHERE aggregate_id = '{order}'");

@@ -12,10 +12,10 @@ async fn a_process_or_server_that_is_away_fires_its_alert_until_it_is_back() {
     let options = Options { brokers: Some(broker.brokers()), ..Options::default() };
     let mut watched = Watched::start(options).await;
 
-    watched.stack.kill("payments").await;
-    watched.prometheus.fires("InstanceDown of payments").await;
-    watched.launch("payments", &[]).await;
-    watched.prometheus.is_quiet("InstanceDown of payments").await;
+    watched.stack.kill("inventory").await;
+    watched.prometheus.fires("InstanceDown of inventory").await;
+    watched.launch("inventory", &[]).await;
+    watched.prometheus.is_quiet("InstanceDown of inventory").await;
 
     watched.stack.kill("inventory-relay").await;
     watched.prometheus.fires("RelayMissing of inventory").await;
@@ -25,7 +25,7 @@ async fn a_process_or_server_that_is_away_fires_its_alert_until_it_is_back() {
     let customer = Customer::stocked(&watched.stack, 10).await;
     customer.buys(1).await; // orders knows the item now
     broker.kill().await;
-    let order = customer.places(1, "pm_card_visa").await;
+    let order = customer.places(1).await;
     watched.prometheus.fires("DependencyAway of orders").await;
     broker.start_again().await;
     watched.prometheus.is_quiet("DependencyAway of orders").await;

@@ -18,9 +18,8 @@ pub(crate) struct Prometheus {
 
 /// The rules as they are, except that a condition must hold for a second, that rates are over shorter times (a minute is a second,
 /// and an hour ten seconds), and that a megabyte counts as a gigabyte.
-fn impatient_rules() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/prometheus/alerts.yml");
-    let rules = fs::read_to_string(path).unwrap().replace("10e9", "10e6");
+fn impatient_rules(file: &Path) -> String {
+    let rules = fs::read_to_string(file).unwrap().replace("10e9", "10e6");
     let line = |line: &str| match line.split_once("for: ") {
         Some((before, _)) if before.trim().is_empty() => format!("{before}for: 1s\n"),
         _ => format!("{}\n", with_short_ranges(line)),
@@ -49,13 +48,19 @@ impl Prometheus {
     pub(crate) async fn start(services: &[(&str, u16)]) -> Self {
         let folder = std::env::temp_dir().join(format!("idem-prometheus-{}", Uuid::new_v4().simple()));
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("alerts.yml"), impatient_rules()).unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let own = services.iter().map(|(name, _)| root.join(format!("services/{name}/alerts.yml")));
+        let files =
+            [root.join("deploy/prometheus/alerts.yml")].into_iter().chain(own).filter(|file| file.exists());
+        for (number, file) in files.enumerate() {
+            fs::write(folder.join(format!("{number}-alerts.yml")), impatient_rules(&file)).unwrap();
+        }
         let targets = |port: u16| json!({ "targets": [format!("127.0.0.1:{port}")], "labels": { "application": "idem" } });
         let job =
             |(name, port): &(&str, u16)| json!({ "job_name": name, "static_configs": [targets(*port)] });
         let config = json!({
             "global": { "scrape_interval": "1s", "evaluation_interval": "1s" },
-            "rule_files": ["alerts.yml"],
+            "rule_files": ["*-alerts.yml"],
             "scrape_configs": services.iter().map(job).collect::<Vec<_>>(),
         });
         // JSON is YAML.

@@ -1,13 +1,9 @@
-//! Work that waits for a person: a parked message, an order that stays open, a payment whose outcome is unknown.
+//! Work that waits for a person: a parked message, and an order that stays open.
 
 use e2e::{Customer, Options, Part};
-use serde_json::json;
 use uuid::Uuid;
 
 use crate::Watched;
-
-const CHARGE: &str = "POST /v1/payment_intents";
-const UNKNOWN: &str = "SELECT count(*) FROM payment WHERE state = 'unknown'";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Prometheus: ./dev alerts"]
@@ -29,28 +25,12 @@ async fn work_that_waits_for_an_operator_fires_its_alert_until_the_command_of_th
     watched.prometheus.is_quiet("MessageParked of inventory").await;
 
     // Nobody answers the order, so it stays open.
-    watched.stack.stop("payments").await;
-    let order = customer.places(1, "pm_card_visa").await;
-    customer.sees(order, "awaiting_payment").await;
+    watched.stack.stop("inventory").await;
+    let order = customer.places(1).await;
+    customer.sees(order, "pending").await;
     watched.meddle(Part::ORDERS, "UPDATE orders SET placed_at = placed_at - interval '20 minutes'").await;
     watched.prometheus.fires("OrderOpenTooLong of any").await;
     watched.operate(Part::ORDERS, &["expire", &order.to_string()]).await;
     watched.prometheus.is_quiet("OrderOpenTooLong of any").await;
-    watched.launch("payments", &[]).await;
-
-    let faults = json!([
-        { "kinds": ["drop_reply"], "route": CHARGE, "times": 1 },
-        { "kinds": ["outage"] },
-        { "kinds": ["late_webhook"], "delay_ms": 60_000 },
-    ]);
-    watched.stack.faults(faults).await;
-    let order = customer.places(1, "pm_card_visa").await;
-    watched.stack.counts(Part::PAYMENTS, UNKNOWN, 1).await;
-    watched
-        .meddle(Part::PAYMENTS, "UPDATE payment SET updated_at = updated_at - interval '20 minutes'")
-        .await;
-    watched.prometheus.fires("PaymentUnknown of any").await;
-    watched.stack.no_faults().await;
-    customer.sees(order, "confirmed").await;
-    watched.prometheus.is_quiet("PaymentUnknown of any").await;
+    watched.launch("inventory", &[]).await;
 }

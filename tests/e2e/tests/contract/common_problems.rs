@@ -1,7 +1,7 @@
 //! The problems that many operations share: each operation that documents one gives it.
 
 use e2e::{Part, Stack};
-use harness::api::Api;
+use harness::Api;
 use harness::{Client, Request};
 use serde_json::{Value, json};
 use testkit::identity;

@@ -7,6 +7,7 @@ use harness::{DocumentedResponse, Request, Response};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::of_services;
 use crate::recorder::Recorder;
 
 pub(crate) async fn finds_nothing(stack: &mut Stack, recorder: &Recorder<'_>) {
@@ -49,7 +50,7 @@ fn requests_of_callers(recorder: &Recorder<'_>) -> Vec<Request> {
 /// What is named by a path is not found. A list is empty. Another command is the tenant's own, and no replay.
 fn is_without_effect_on_others(request: &Request, response: &Response) -> bool {
     let path = request.path.split('?').next().unwrap_or_default();
-    let is_named = path.split('/').count() > 3 && path != "/v1/ledger/balances";
+    let is_named = path.split('/').count() > 3 && !of_services::is_list(path);
     let is_empty = |body: Value| body.as_object().is_some_and(|it| it.values().all(is_nothing));
     match (&request.body, is_named) {
         (None, true) => response.status == 404,

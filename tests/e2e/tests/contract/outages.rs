@@ -2,17 +2,14 @@
 //!
 //! Second instances meet the faults that a setting or a lost connection brings about. The first ones serve on.
 
-use contracts::{Currency, Money};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
-use e2e::{Part, Stack, WEBHOOK_SECRET};
-use harness::Request;
-use harness::api::{Api, charge, webhook, webhook_signature};
-use serde_json::{Value, json};
+use e2e::{Part, Stack};
+use harness::{Api, Request};
 use testkit::{Proxy, eventually};
 use uuid::Uuid;
 
-use crate::half_request;
 use crate::recorder::Recorder;
+use crate::{half_request, of_services};
 
 /// A transaction of the second instance waits in its commit for the lock 1.
 const WAIT_IN_COMMIT: &str = "
@@ -22,24 +19,8 @@ const WAIT_IN_COMMIT: &str = "
         END IF;
         RETURN NULL; END $$;";
 
-const AFTER_RECORD: &str = "
-    CREATE CONSTRAINT TRIGGER wait_in_commit AFTER INSERT ON idempotency_record
-        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit();";
-const AFTER_ITEM: &str = "
-    CREATE CONSTRAINT TRIGGER wait_in_commit AFTER UPDATE ON item
-        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit();";
-const AFTER_EVENT: &str = "
-    CREATE CONSTRAINT TRIGGER wait_in_commit AFTER INSERT ON webhook_event
-        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit();";
-
 const WAITING: &str = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = 1 \
                        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-
-/// A row that no release can read.
-const UNREADABLE: &str = "
-    CREATE FUNCTION unreadable() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        NEW.currency := 'XXX'; RETURN NEW; END $$;
-    CREATE TRIGGER unreadable BEFORE INSERT ON payment FOR EACH ROW EXECUTE FUNCTION unreadable();";
 
 pub(crate) async fn responses(stack: &mut Stack, recorder: &mut Recorder<'_>) {
     for part in Part::SERVICES {
@@ -49,7 +30,7 @@ pub(crate) async fn responses(stack: &mut Stack, recorder: &mut Recorder<'_>) {
         internal_errors(&mut owner, recorder, part).await;
         expired_keys(&mut owner, recorder, part).await;
     }
-    failed_operation(stack, recorder).await;
+    of_services::failures(stack, recorder).await;
 }
 
 /// An instance that reaches its database through a proxy, and waits for a body for one second.
@@ -67,13 +48,13 @@ async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: 
     }
 
     let mut owner = stack.database(part).owner().await;
-    let without_key = match part {
-        Part::INVENTORY => AFTER_ITEM,
-        Part::PAYMENTS => AFTER_EVENT,
-        _ => "",
-    };
-    for statements in [WAIT_IN_COMMIT, AFTER_RECORD, without_key] {
-        owner.batch_execute(statements).await.unwrap();
+    owner.batch_execute(WAIT_IN_COMMIT).await.unwrap();
+    for table in [Some("idempotency_record"), of_services::written_without_key(part)].into_iter().flatten() {
+        let trigger = format!(
+            "CREATE CONSTRAINT TRIGGER wait_in_commit AFTER INSERT OR UPDATE ON {table}
+                 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit()"
+        );
+        owner.batch_execute(&trigger).await.unwrap();
     }
     for request in recorder.requests_documenting(part, "commit-outcome-unknown") {
         let request = unsent(&request);
@@ -117,9 +98,7 @@ async fn strict(stack: &mut Stack, recorder: &mut Recorder<'_>, part: Part) {
     stack.launch_ready(&second, &settings).await;
     let (client, to) = (recorder.customer.api.client(), stack.endpoints(&[&second]).remove(0));
     for request in recorder.requests_documenting(part, "rate-limited") {
-        // Of events, only those are limited whose signature is refused.
-        let is_event = !request.headers.is_empty();
-        let request = if is_event { webhook("{}", "t=1,v1=00") } else { request };
+        let request = of_services::limited(&request).unwrap_or(request);
         let refused = eventually("the limit is reached", async || {
             Some(client.send(&to, &request).await.unwrap()).filter(|response| response.status == 429)
         });
@@ -150,21 +129,6 @@ async fn expired_keys(owner: &mut AsyncPgConnection, recorder: &mut Recorder<'_>
     }
 }
 
-async fn failed_operation(stack: &mut Stack, recorder: &mut Recorder<'_>) {
-    stack.database(Part::PAYMENTS).owner().await.batch_execute(UNREADABLE).await.unwrap();
-    // Its worker gives a call up at the first fault.
-    stack.stop("payments").await;
-    stack.launch_ready("payments", &[("IDEM_WORKER__FAULTS", "1")]).await;
-    let request = charge(Money::new(1, Currency::Eur), "pm_card_visa");
-    let customer = recorder.customer;
-    let failed = eventually("the worker gives the charge up", async || {
-        Some(customer.send(&request).await).filter(|response| response.status != 202)
-    });
-    let failed = failed.await;
-    assert_eq!(failed.code(), "operation-failed", "{}", failed.json());
-    recorder.keep(&request, &failed);
-}
-
 /// A client of the second instance of each service.
 fn second_instance(stack: &Stack, recorder: &Recorder<'_>) -> Api<'static> {
     let endpoints: Vec<_> = Part::SERVICES
@@ -175,17 +139,10 @@ fn second_instance(stack: &Stack, recorder: &Recorder<'_>) -> Api<'static> {
     Api::new(client, move |part| endpoints.iter().filter(|it| it.instance.part == part).cloned().collect())
 }
 
-/// The same command with a new key, the same event with a new id, or other content: so it has something to do.
+/// The same command with a new key, or other content: so it has something to do.
 fn unsent(request: &Request) -> Request {
     let id = Uuid::new_v4();
     let body = request.body.as_deref().map(|body| body.replace("Sencha", &format!("Sencha {id}")));
-    let mut event = request.body.as_deref().and_then(|body| serde_json::from_str::<Value>(body).ok());
-    match event.as_mut().filter(|_| !request.headers.is_empty()) {
-        Some(event) => {
-            event["id"] = json!(format!("evt_{}", id.simple()));
-            let (body, time) = (event.to_string(), event["created"].as_i64().unwrap());
-            webhook(&body, &webhook_signature(WEBHOOK_SECRET, time, &body))
-        }
-        None => Request { body, key: request.key.as_ref().map(|_| id.to_string()), ..request.clone() },
-    }
+    let again = || Request { body, key: request.key.as_ref().map(|_| id.to_string()), ..request.clone() };
+    of_services::unsent(request).unwrap_or_else(again)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use e2e::{Customer, Part};
-use harness::api::Api;
+use harness::Api;
 use harness::{DocumentedResponse, Request, Response};
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -8,10 +8,9 @@
 //! The databases are lost, and come back: from a standby, or from a dump.
 
 mod failover;
-mod lagging;
+mod of_services;
 mod published;
 mod restore;
-mod restored_alone;
 
 use e2e::{Part, Stack};
 use testkit::eventually;

@@ -20,7 +20,7 @@ async fn orders_killed_around_its_commit_replays_exactly_what_was_committed() {
     ] {
         stack.kill("orders").await;
         stack.launch_ready("orders", &[("IDEM_CRASH", point)]).await;
-        let request = customer.tea(2, "pm_card_visa");
+        let request = customer.tea(2);
         let broken = customer.api.send(&request).await;
         assert!(broken.is_err(), "{point}: the connection breaks without a response");
         let kept = stack.count(Part::ORDERS, ORDERS).await;

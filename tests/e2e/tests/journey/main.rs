@@ -9,17 +9,12 @@
 
 mod crash_points;
 mod ends;
-mod erased;
 mod hostile;
 mod killed;
-mod late;
 mod manifests;
 mod metrics;
+mod of_services;
 mod outages;
 mod races;
-mod reconcile;
-mod released;
 mod repeated;
-mod secrets;
-mod spans;
 mod starting;

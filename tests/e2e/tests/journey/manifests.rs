@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use e2e::{Options, Part, SECRET_KEY, Stack, WEBHOOK_SECRET};
+use e2e::{Options, Part, Stack};
 use messaging::Brokers;
 use serde_json::Value;
 use testkit::identity;
@@ -81,12 +81,13 @@ fn moved_here(
         // The brokers of the test accept no login. An empty variable counts as absent.
         name if name.starts_with(KAFKA_PROPERTY) => String::new(),
         "IDEM_AUTH__JWKS" => secrets.file(&identity::jwks()),
-        "IDEM_PROCESSOR__URL" => format!("http://{}", stack.address("provider")),
         "IDEM_DATABASE__URL_FILE" => secrets.file(&stack.database(part).service_url(None)),
         "IDEM_DATABASE__MIGRATION_URL_FILE" => secrets.file(&stack.database(part).owner_url()),
-        "IDEM_PROCESSOR__SECRET_KEY_FILE" => secrets.file(SECRET_KEY),
-        "IDEM_PROCESSOR__WEBHOOK_SECRETS_FILE" => secrets.file(WEBHOOK_SECRET),
-        _ => value,
+        name => match (stack.own_setting(part, name), name.strip_suffix("_FILE")) {
+            (Some(own), _) => own,
+            (None, Some(name)) => stack.own_setting(part, name).map_or(value, |secret| secrets.file(&secret)),
+            (None, None) => value,
+        },
     };
     settings.into_iter().map(|(name, value)| (name.clone(), here(&name, value))).collect()
 }

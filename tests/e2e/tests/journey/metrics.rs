@@ -45,7 +45,7 @@ async fn the_services_count_an_order_once_however_often_its_request_and_messages
     let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
     customer.buys(1).await;
-    let request = customer.tea(1, "pm_card_visa");
+    let request = customer.tea(1);
     for _ in 0..3 {
         assert_eq!(customer.send(&request).await.status, 201);
     }
@@ -68,12 +68,10 @@ async fn the_services_count_an_order_once_however_often_its_request_and_messages
             published += seen.count("outbox_published_events_total");
         }
         let orders = metrics(&mut stack, Part::ORDERS).await;
-        let payments = metrics(&mut stack, Part::PAYMENTS).await;
         let confirmed = orders.count("orders_reached_total{state=\"confirmed\"}");
-        let captured = payments.count("payments_reached_total{state=\"captured\"}");
         let is_empty =
             orders.count("outbox_unpublished_events") == 0 && orders.by_label("orders_open").is_empty();
-        (published >= events && (confirmed, captured) == (placed, placed) && is_empty).then_some(())
+        (published >= events && confirmed == placed && is_empty).then_some(())
     })
     .await;
 }

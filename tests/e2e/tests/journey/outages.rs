@@ -13,7 +13,7 @@ async fn with_the_broker_away_orders_are_accepted_and_end_as_promised_when_it_is
     broker.stop().await;
     let mut orders = Vec::new();
     for _ in 0..5 {
-        orders.push(customer.places(1, "pm_card_visa").await);
+        orders.push(customer.places(1).await);
     }
     for order in &orders {
         assert_eq!(customer.order(*order).await.status, "pending");
@@ -32,7 +32,7 @@ async fn with_the_database_away_commands_are_503_and_succeed_later() {
     let stack = Stack::with(Options { orders_database: Some(proxy.address()), ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 100).await;
     customer.buys(1).await;
-    let accepted = customer.tea(1, "pm_card_visa");
+    let accepted = customer.tea(1);
     let first = eventually("the order is accepted", async || {
         Some(customer.send(&accepted).await).filter(|response| response.status == 201)
     });
@@ -41,7 +41,7 @@ async fn with_the_database_away_commands_are_503_and_succeed_later() {
     proxy.cut().await;
     let replay = customer.send(&accepted).await;
     assert!(replay.is_replay() && replay.body == first.body, "a replay from memory: {replay:?}");
-    let request = customer.tea(1, "pm_card_visa");
+    let request = customer.tea(1);
     let refused = customer.send(&request).await;
     assert_eq!(refused.status, 503);
     assert!(refused.retry_after().is_some());

@@ -4,20 +4,18 @@ use contracts::{Currency, Money};
 use e2e::{Customer, Options, Part, Stack, TEA};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
-use harness::api::put_item;
+use harness::inventory::put_item;
 use harness::{Client, Endpoint, Request, Response};
 
 /// How many races are run at a time.
 const AT_ONCE: usize = 8;
-
-const CARD: &str = "pm_card_visa";
 
 /// Two instances of orders, and a customer whose item they know.
 async fn two_instances() -> (Stack, Customer, Vec<Endpoint>) {
     let stack = Stack::with(Options { two_of_each: true, ..Options::default() }).await;
     let customer = Customer::of(&stack);
     customer.send(&put_item(TEA, TEA, Money::new(450, Currency::Eur))).await;
-    customer.places(1, CARD).await;
+    customer.places(1).await;
     let endpoints = stack.endpoints(&["orders", "orders-2"]);
     (stack, customer, endpoints)
 }
@@ -44,8 +42,8 @@ async fn of_two_bodies_under_one_key_one_is_executed_in_each_of_a_thousand_races
     let (stack, customer, endpoints) = two_instances().await;
     let client = customer.api.client();
     let race = async |_| {
-        let first = customer.tea(1, CARD);
-        let second = Request { body: customer.tea(2, CARD).body, ..first.clone() };
+        let first = customer.tea(1);
+        let second = Request { body: customer.tea(2).body, ..first.clone() };
         let (first, second) =
             tokio::join!(send(client, &endpoints[0], &first), send(client, &endpoints[1], &second));
         let responses = [first, second];
@@ -63,7 +61,7 @@ async fn of_two_bodies_under_one_key_one_is_executed_in_each_of_a_thousand_races
 async fn of_a_hundred_copies_at_two_instances_one_is_executed() {
     let (stack, customer, endpoints) = two_instances().await;
     let client = customer.api.client();
-    let request = customer.tea(1, CARD);
+    let request = customer.tea(1);
     let copies = (0..100).map(|copy| send(client, &endpoints[copy % 2], &request));
     let responses: Vec<Response> = join_all(copies).await;
     assert_eq!(responses.iter().filter(|response| is_executed(response)).count(), 1);

@@ -1,6 +1,6 @@
 //! `kill -9` at every crash point, at its first, second and third hit, under load; after each round the audit is clean.
 //!
-//! In a round, payments, inventory and orders have their turns while customers go on ordering: a program starts with a
+//! In a round, the services have their turns while customers go on ordering: a program starts with a
 //! crash point, kills itself there, and starts again. Then the load ends, and the audit runs. A crash point that is not
 //! reached fails the round.
 
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use e2e::{Customer, Load, Options, Responses, Stack, crash_points};
+use e2e::{Customer, Load, Options, Responses, Stack, crash_points, own_crash_points};
 use testkit::eventually;
 
 use crate::turn;
@@ -17,9 +17,9 @@ use crate::turn;
 /// `execute.after_commit:2`.
 type Turn = (&'static str, Vec<String>);
 
-/// In this order, because a killed program is away from its consumer group for six seconds: payments needs both others
-/// to reach its crash points, and inventory needs orders.
-type Round = [Turn; 3];
+/// In this order, because a killed program is away from its consumer group for six seconds: services with crash points of their own need
+/// both others to reach them, and inventory needs orders.
+type Round = Vec<Turn>;
 
 fn each(points: &[&str], hits: RangeInclusive<u32>) -> Vec<String> {
     points.iter().flat_map(|point| hits.clone().map(move |hit| format!("{point}:{hit}"))).collect()
@@ -28,20 +28,10 @@ fn each(points: &[&str], hits: RangeInclusive<u32>) -> Vec<String> {
 /// Every crash point at three hits. A process reaches `shutdown.draining` once: each program has a turn there.
 fn rounds() -> Vec<Round> {
     let with_draining = |points: &[&str]| [each(points, 1..=3), each(&["shutdown.draining"], 1..=1)].concat();
-    let payments = with_draining(&[
-        "charge.attempt_committed",
-        "charge.request_sent",
-        "charge.response_read",
-        "charge.outcome_recorded",
-        "consume.batch_done",
-        "refund.attempt_committed",
-        "refund.request_sent",
-        "refund.outcome_recorded",
-        "webhook.event_verified",
-        "webhook.before_commit",
-        "webhook.after_commit",
-    ]);
+    let others = own_crash_points().into_iter().filter(|(_, points)| !points.is_empty());
+    let others: Vec<Turn> = others.map(|(service, points)| (service, with_draining(points))).collect();
     let inventory = with_draining(&[
+        "consume.batch_done",
         "consume.batch_received",
         "consume.aggregates_locked",
         "consume.before_commit",
@@ -61,10 +51,12 @@ fn rounds() -> Vec<Round> {
     ]);
     let mut rounds: Vec<Round> = Vec::new();
     for inventory in inventory {
-        rounds.push([("payments", Vec::new()), ("inventory", vec![inventory]), ("orders", Vec::new())]);
+        let before = others.iter().map(|(service, _)| (*service, Vec::new()));
+        rounds.push(before.chain([("inventory", vec![inventory]), ("orders", Vec::new())]).collect());
     }
-    let count = rounds.len();
-    for (turn, hits) in [(0, payments), (2, orders)] {
+    let (count, last) = (rounds.len(), others.len() + 1);
+    let hits = others.into_iter().map(|(_, hits)| hits).enumerate();
+    for (turn, hits) in hits.chain([(last, orders)]) {
         for (number, hit) in hits.into_iter().enumerate() {
             rounds[number % count][turn].1.push(hit);
         }
@@ -103,13 +95,7 @@ async fn sweep(rounds: Vec<Round>) {
     let mut responses = Responses::of(customer.tenant());
     for round in rounds {
         let began = Instant::now();
-        let load = Load::with_buyers(
-            &customer,
-            &stack.endpoints(&["orders"]),
-            1,
-            &stack.endpoints(&["payments"]),
-            1,
-        );
+        let load = Load::with_others(&customer, &stack.services(1), 1, 1);
         for (program, hits) in &round {
             take_turn(&mut stack, program, hits).await;
         }

@@ -1,19 +1,17 @@
-//! Kills and freezes of everything at random, under load: both instances of each service, the processor, PostgreSQL and Kafka.
+//! Kills and freezes of everything at random, under load: both instances of each service, all other programs, PostgreSQL and Kafka.
 //! `./dev storm` runs it for minutes. The seed decides what is hit, how, and for how long; the load is not repeatable.
 
 use std::env::VarError;
 use std::time::{Duration, Instant};
 
 use e2e::{Customer, Load, Options, Part, Stack};
+use harness::Instance;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use testkit::{Broker, Postgres};
 
 use crate::turn;
-
-const PROGRAMS: [&str; 7] =
-    ["orders", "orders-2", "inventory", "inventory-2", "payments", "payments-2", "provider"];
 
 /// The length of a fault in milliseconds. Leases are 2 s long, and sessions of consumers 6 s.
 const FAULT: std::ops::Range<u64> = 200..9_000;
@@ -28,7 +26,7 @@ const OPEN_ORDERS: &str = "SELECT count(*) FROM orders WHERE state NOT IN ('conf
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
-    Program(&'static str),
+    Program(Instance),
     Postgres,
     Kafka,
 }
@@ -49,8 +47,8 @@ struct Storm {
 impl Storm {
     async fn begin(&mut self, target: Target, fault: Fault) {
         match (target, fault) {
-            (Target::Program(name), Fault::Kill) => self.stack.kill(name).await,
-            (Target::Program(name), Fault::Freeze) => self.stack.program(name).pause().unwrap(),
+            (Target::Program(one), Fault::Kill) => self.stack.kill(&one.to_string()).await,
+            (Target::Program(one), Fault::Freeze) => self.stack.program(&one.to_string()).pause().unwrap(),
             (Target::Postgres, Fault::Kill) => self.postgres.kill().await,
             (Target::Postgres, Fault::Freeze) => self.postgres.pause(),
             (Target::Kafka, Fault::Kill) => self.kafka.kill().await,
@@ -61,8 +59,8 @@ impl Storm {
     /// A killed program is started, and not awaited: the next fault may hit it while it starts.
     async fn end(&mut self, target: Target, fault: Fault) {
         match (target, fault) {
-            (Target::Program(name), Fault::Kill) => self.stack.launch(name, &[]),
-            (Target::Program(name), Fault::Freeze) => self.stack.program(name).resume().unwrap(),
+            (Target::Program(one), Fault::Kill) => self.stack.launch(&one.to_string(), &[]),
+            (Target::Program(one), Fault::Freeze) => self.stack.program(&one.to_string()).resume().unwrap(),
             (Target::Postgres, Fault::Kill) => self.postgres.start_again().await,
             (Target::Postgres, Fault::Freeze) => self.postgres.resume(),
             (Target::Kafka, Fault::Kill) => self.kafka.start_again().await,
@@ -84,12 +82,11 @@ async fn after_kills_and_freezes_of_everything_at_random_every_order_ends_as_pro
         Options { brokers: Some(kafka.brokers()), postgres: Some(postgres.url()), ..Options::default() };
     let stack = Stack::with(Options { two_of_each: true, lease_seconds: Some(2), ..servers }).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let (orders, payments) =
-        (stack.endpoints(&["orders", "orders-2"]), stack.endpoints(&["payments", "payments-2"]));
-    let mut load = Load::of_waiting_customers(&customer, &orders, CUSTOMERS, &payments);
+    let mut load = Load::of_waiting_customers(&customer, &stack.services(2), CUSTOMERS);
 
     let mut storm = Storm { stack, postgres, kafka };
-    let programs = PROGRAMS.map(Target::Program);
+    let instances = Instance::all(2, false);
+    let programs: Vec<Target> = instances.iter().copied().map(Target::Program).collect();
     let targets = [&programs[..], &[Target::Postgres, Target::Kafka]].concat();
     let start = Instant::now();
     let mut faults = 0;
@@ -118,8 +115,8 @@ async fn after_kills_and_freezes_of_everything_at_random_every_order_ends_as_pro
     println!("{faults} faults, the last of them now over");
     // Waits at most a minute, beside the last requests of the customers.
     let (responses, ()) = tokio::join!(load.finish(), storm.stack.counts(Part::ORDERS, OPEN_ORDERS, 0));
-    for program in PROGRAMS {
-        storm.stack.ready(program).await;
+    for instance in instances {
+        storm.stack.ready(&instance.to_string()).await;
     }
     load.replay(&responses).await;
     storm.stack.audited(&responses).await;

@@ -14,9 +14,13 @@ async fn instances_stopped_fifty_times_under_load_give_no_wrong_response_and_los
     let mut stack = Stack::with(options).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
     let load = Load::start(&customer, &stack.endpoints(&["orders", "orders-2"]), 3);
-    let instances =
-        ["orders", "payments", "orders-2", "inventory", "orders", "payments-2", "orders-2", "inventory-2"];
-    for name in instances.into_iter().cycle().take(TIMES) {
+    // orders after each other service, because clients meet only its instances.
+    let others = [1, 2].into_iter().flat_map(|number| {
+        let others = Part::SERVICES.into_iter().filter(|part| *part != Part::ORDERS);
+        others.flat_map(move |part| [Part::ORDERS.instance(number), part.instance(number)])
+    });
+    let instances: Vec<String> = others.map(|instance| instance.to_string()).collect();
+    for name in instances.iter().cycle().take(TIMES) {
         stack.stop(name).await;
         stack.launch_ready(name, &[]).await;
     }
@@ -30,9 +34,7 @@ async fn two_rolling_restarts_under_load_refuse_no_client_that_follows_retry_aft
     let _turn = turn().await;
     let mut stack = Stack::with(Options { two_of_each: true, ..Options::default() }).await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let (orders, payments) =
-        (stack.endpoints(&["orders", "orders-2"]), stack.endpoints(&["payments", "payments-2"]));
-    let load = Load::following_retry_after(&customer, &orders, &payments);
+    let load = Load::following_retry_after(&customer, &stack.services(2));
     for _ in 0..2 {
         for service in Part::SERVICES {
             for instance in [service.instance(1), service.instance(2)] {

@@ -61,16 +61,16 @@ async fn more_orders_are_confirmed(stack: &Stack) {
 async fn old_and_new_programs_run_side_by_side_while_each_replaces_the_other_under_load() {
     let (old, new) = (PathBuf::from(given("IDEM_BASE_BIN_DIR")), programs());
     let mut stack = Stack::prepared(Options { two_of_each: true, ..Options::default() }).await;
-    stack.launch_ready(Part::PROVIDER.name(), &[]).await;
+    for part in Part::PROGRAMS.into_iter().filter(|part| !part.is_service()) {
+        stack.launch_ready(part.name(), &[]).await;
+    }
     for service in Part::SERVICES {
         for instance in [1, 2] {
             stack.launch_from(&old, &service.instance(instance).to_string(), as_base_knows_them).await;
         }
     }
     let customer = Customer::stocked(&stack, 1_000_000).await;
-    let orders = stack.endpoints(&["orders", "orders-2"]);
-    let payments = stack.endpoints(&["payments", "payments-2"]);
-    let load = Load::with_buyers(&customer, &orders, 3, &payments, 2);
+    let load = Load::with_others(&customer, &stack.services(2), 3, 2);
     more_orders_are_confirmed(&stack).await;
 
     let (old, new): (Commit, Commit) = ((&old, as_base_knows_them), (&new, as_they_are));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::api::place_order;
+use harness::orders::place_order;
 use harness::{Context, Endpoint, Error, Part, Request, Response, Result};
 use uuid::Uuid;
 
@@ -26,7 +26,7 @@ impl Client {
     pub(crate) async fn open(environment: &Environment, part: Part, address: &str) -> Result<Self> {
         let endpoint = Endpoint { instance: part.instance(1), address: address.to_owned() };
         let connection = Connection::open(endpoint, environment.token()).await?;
-        Ok(Self { connection, order: place_order(&[("TEA", 2)], "pm_card_visa", "") })
+        Ok(Self { connection, order: place_order(&[("TEA", 2)], "") })
     }
 
     /// Sends any request.

@@ -147,6 +147,6 @@ impl<'g> Stack<'g> {
 
     /// Waits until every event is published and consumed, and no call to the processor is due.
     pub(crate) async fn at_rest(&self) -> Result<()> {
-        self.books().at_rest(&self.kafka(), &[], LIMIT).await
+        self.books().at_rest(&self.kafka(), LIMIT).await
     }
 }

@@ -20,9 +20,6 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// `./dev demo --compose` sets it to the published ports: `orders=127.0.0.1:8081 postgres=…`.
 const ADDRESSES: &str = "IDEM_COMPOSE_ADDRESSES";
 
-/// The secret in docker-compose.yml.
-const WEBHOOK_SECRET: &str = "whsec_idem";
-
 /// Commands of `./dev` in hints, and their equivalents; a longer command comes before its own prefix.
 const EQUIVALENTS: [(&str, &str); 7] = [
     ("./dev run payments ", "docker compose exec payments payments "),
@@ -175,10 +172,6 @@ impl Platform for Compose {
         .boxed_local()
     }
 
-    fn webhook_secret(&self) -> String {
-        WEBHOOK_SECRET.to_owned()
-    }
-
     fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Pending<'a, CommandOutput> {
         async move {
             let exec = ["compose", "exec", "-T", of.name(), of.name()];
@@ -239,14 +232,6 @@ mod tests {
             assert!(Compose::read(&addresses().replace(missing, "other")).is_none(), "{missing}");
         }
         assert!(Compose::read("").is_none());
-    }
-
-    #[test]
-    fn the_demo_signs_with_the_secret_that_the_containers_have() {
-        let file = include_str!("../../../../docker-compose.yml");
-        for variable in ["IDEM_WEBHOOK__SECRET", "IDEM_PROCESSOR__WEBHOOK_SECRETS"] {
-            assert!(file.contains(&format!("{variable}: {WEBHOOK_SECRET}\n")), "{variable}");
-        }
     }
 
     #[test]

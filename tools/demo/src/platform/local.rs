@@ -21,7 +21,6 @@ pub(crate) struct Local {
     brokers: String,
     /// `./dev demo --tls`.
     is_encrypted: bool,
-    webhook_secret: String,
 }
 
 /// Settings of a process on top of its usual ones.
@@ -29,7 +28,6 @@ type Settings<'a> = &'a [(&'static str, String)];
 
 impl Local {
     pub(crate) fn from_environment(instances: usize) -> Result<Self> {
-        let secrets = variable("IDEM_WEBHOOK__SECRET")?;
         Ok(Self {
             dev: Dev::from_environment()?,
             run: PathBuf::from(variable("IDEM_DEV_DIR")?).join("run"),
@@ -37,8 +35,6 @@ impl Local {
             postgres: variable("IDEM_POSTGRES_URL")?,
             brokers: variable("IDEM_KAFKA_BROKERS")?,
             is_encrypted: env::var("IDEM_TLS").is_ok_and(|tls| !tls.is_empty()),
-            // During a rotation there are two secrets; the newest comes first.
-            webhook_secret: secrets.split(',').next().unwrap_or_default().to_owned(),
         })
     }
 
@@ -111,10 +107,6 @@ impl Platform for Local {
             Ok(self.dev.run(&words).await?.trim().to_owned())
         }
         .boxed_local()
-    }
-
-    fn webhook_secret(&self) -> String {
-        self.webhook_secret.clone()
     }
 
     fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Pending<'a, CommandOutput> {

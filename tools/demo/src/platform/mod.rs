@@ -52,8 +52,6 @@ pub(crate) trait Platform {
     fn process(&self, instance: Instance) -> Pending<'_, Option<u32>>;
     /// A bearer token with all scopes of this tenant.
     fn token<'a>(&'a self, tenant: &'a str) -> Pending<'a, String>;
-    /// The secret with which the processor signs its events.
-    fn webhook_secret(&self) -> String;
     /// Runs an operator's command of a service, such as `audit`. A failed command is no error.
     fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Pending<'a, CommandOutput>;
     /// Does it to all of these processes. To start an empty list is to start every process that does not run.

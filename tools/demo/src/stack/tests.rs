@@ -44,10 +44,6 @@ impl Platform for Fake {
         ready(Ok(String::new())).boxed_local()
     }
 
-    fn webhook_secret(&self) -> String {
-        String::new()
-    }
-
     fn command<'a>(&'a self, _: Part, _: &'a [&'a str]) -> Pending<'a, CommandOutput> {
         ready(Ok(CommandOutput { code: Some(0), stdout: String::new(), stderr: String::new() })).boxed_local()
     }

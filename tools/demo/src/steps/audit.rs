@@ -2,21 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use audits::{Database, Sum};
+use audits::Database;
 use futures_util::future::try_join_all;
 use harness::{Part, Result};
 
+use super::of_services;
 use crate::demo::Demo;
-use crate::queries::Item;
-use crate::report::{Step, euros};
+use crate::report::Step;
 
 pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.progress("waiting until nothing is in progress");
     demo.settled().await?;
     questions(demo, step).await?;
     let tenants = std::slice::from_ref(&demo.tenant);
-    orders_and_money(demo, step, tenants).await?;
-    stock(demo, step).await?;
+    orders(demo, step, tenants).await?;
     messages(demo, step, tenants).await?;
     accepted_requests(demo, step).await
 }
@@ -38,49 +37,17 @@ pub(super) async fn questions(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()
     Ok(())
 }
 
-/// Compares the orders of these tenants with the processor's charges. Returns the number of orders.
-pub(super) async fn orders_and_money(
-    demo: &Demo<'_>,
-    step: &mut Step<'_>,
-    tenants: &[String],
-) -> Result<usize> {
-    let settlement = demo.books.settlement().await?;
-    let sums: Vec<Sum> = tenants.iter().map(|tenant| settlement.sum(tenant)).collect();
-    let count = |of: fn(&Sum) -> usize| sums.iter().map(of).sum::<usize>();
-    let amount = |of: fn(&Sum) -> i64| sums.iter().map(of).sum::<i64>();
-    let orders = count(|sum| sum.orders);
-    let (confirmed, cancelled) = (count(|sum| sum.confirmed), count(|sum| sum.cancelled));
-    let (captures, late) = (count(|sum| sum.captures), count(|sum| sum.late_captures));
-    let (taken, refunded) = (amount(|sum| sum.taken), amount(|sum| sum.refunded));
-    let owed = amount(|sum| sum.owed);
-    step.check("orders of this run", "some", orders, orders > 0, "./dev psql orders");
-    step.equal("confirmed + cancelled", orders, confirmed + cancelled, "./dev psql orders");
-    step.equal("captures of confirmed orders", confirmed, captures, "./dev psql provider");
-    step.equal("taken less refunded", owed, taken - refunded, "./dev psql provider");
-    step.detail(format!("orders     {orders} = {confirmed} confirmed + {cancelled} cancelled"));
-    step.detail(format!("captures   {captures} of confirmed orders; {late} of cancelled orders, refunded"));
-    let kept = euros(taken - refunded);
-    step.detail(format!("money      {} taken - {} refunded = {kept}", euros(taken), euros(refunded)));
-    step.detail(format!("           the confirmed orders cost {}", euros(owed)));
-    Ok(orders)
-}
-
-async fn stock(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let hint = "./dev psql inventory";
-    let items = demo.stock().await?;
-    step.check("items of this run", "some", items.len(), !items.is_empty(), hint);
-    for item in &items {
-        let accounted = item.on_hand + item.shipped;
-        step.equal(&format!("{} on hand + shipped", item.sku), item.adjusted, accounted, hint);
-        step.equal(&format!("{} reserved, with no order open", item.sku), 0, item.reserved, hint);
-    }
-    let sum = |of: fn(&Item) -> i64| items.iter().map(of).sum::<i64>();
-    let (adjusted, shipped) = (sum(|item| item.adjusted), sum(|item| item.shipped));
-    let (on_hand, reserved) = (sum(|item| item.on_hand), sum(|item| item.reserved));
-    step.detail(format!(
-        "stock      {adjusted} delivered = {on_hand} on hand + {shipped} shipped; {reserved} reserved"
-    ));
-    Ok(())
+/// Checks that each order of these tenants has ended. Returns their number.
+pub(super) async fn orders(demo: &Demo<'_>, step: &mut Step<'_>, tenants: &[String]) -> Result<usize> {
+    let orders = demo.books.orders().await?;
+    let orders: Vec<_> = orders.iter().filter(|order| tenants.contains(&order.tenant_id)).collect();
+    let in_state = |state: &str| orders.iter().filter(|order| order.state == state).count();
+    let (all, confirmed, cancelled) = (orders.len(), in_state("confirmed"), in_state("cancelled"));
+    step.check("orders of this run", "some", all, all > 0, "./dev psql orders");
+    step.equal("confirmed + cancelled", all, confirmed + cancelled, "./dev psql orders");
+    step.detail(format!("orders     {all} = {confirmed} confirmed + {cancelled} cancelled"));
+    of_services::figures(demo, step, tenants).await?;
+    Ok(all)
 }
 
 /// Checks that each event of these tenants was published and consumed, once and in order.
@@ -113,7 +80,7 @@ async fn accepted_requests(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.check("accepted requests of this run", "some", accepted, accepted > 0, "./dev psql orders");
     let others = facts - accepted;
     step.detail(format!(
-        "audit      {facts} facts = {accepted} commands with a key + {others} without (PUT, expiry, money of orders)"
+        "audit      {facts} facts = {accepted} commands with a key + {others} without (PUT, and what follows events and jobs)"
     ));
     Ok(())
 }

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
-use harness::api::Order;
+use harness::orders::Order;
 use harness::{Part, Result, until};
 
-use crate::demo::{Demo, LIMIT, VISA};
+use crate::demo::{Demo, LIMIT};
 use crate::report::{Step, span};
 
 const ORDERS: usize = 20;
@@ -21,7 +21,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.check("the broker", expected, "a listener", !listens, "./dev status");
 
     let start = Instant::now();
-    let placed = try_join_all((0..ORDERS).map(|_| demo.order_tea(VISA, REFERENCE))).await?;
+    let placed = try_join_all((0..ORDERS).map(|_| demo.order_tea(REFERENCE))).await?;
     let took = start.elapsed();
     let found = demo.orders_with_reference(REFERENCE).await?.len();
     step.equal("orders accepted", ORDERS, found, "./dev psql orders");

@@ -1,104 +1,25 @@
-//! Orders that end as cancelled: no stock, a declined card, and a cancellation while the card is being charged.
+//! An order that ends as cancelled, because there is too little stock.
 
-use std::time::{Duration, Instant};
+use harness::Result;
+use harness::orders::{Order, place_order};
 
-use harness::api::{Order, place_order};
-use harness::{Result, until};
+use crate::demo::{Demo, TEA, TRUFFLE};
+use crate::report::Step;
 
-use crate::demo::{Charged, Demo, LIMIT, TEA, TRUFFLE, VISA};
-use crate::report::{Step, euros, span};
-
-/// More is ordered than there is: nothing is reserved or charged, and the order names the reason.
+/// More is ordered than there is: nothing is reserved, and the order names the reason.
 pub(crate) async fn no_stock(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let before = (demo.api.stock(TEA).await?, demo.api.stock(TRUFFLE).await?);
     let quantity = before.1.on_hand + 1;
     // There is enough tea. Because a reservation takes all lines or none, the tea must not be reserved either.
-    let request = place_order(&[(TEA, 1), (TRUFFLE, quantity)], VISA, "no-stock");
+    let request = place_order(&[(TEA, 1), (TRUFFLE, quantity)], "no-stock");
     let placed: Order = demo.api.send(&request).await?.read(201)?;
     let order = demo.ends(placed.id).await?;
 
     step.equal("the final status", "cancelled/rejected", order.outcome(), "./dev logs inventory");
-    step.equal("its payment", None, order.payment_id, "./dev psql orders");
     step.equal("its reservation", "none", demo.api.reservation(order.id).await?, "./dev psql inventory");
     let after = (demo.api.stock(TEA).await?, demo.api.stock(TRUFFLE).await?);
     step.equal("the stock", before, after, "./dev psql inventory");
     step.figure(format!("{quantity} ordered, {} on hand: {}", before.1.on_hand, order.outcome()));
-    let (reserved, payments) = (after.0.reserved + after.1.reserved, usize::from(order.payment_id.is_some()));
-    step.figure(format!("{reserved} pieces reserved, {payments} payments requested"));
+    step.figure(format!("{} pieces reserved", after.0.reserved + after.1.reserved));
     Ok(())
-}
-
-/// The card is declined: the stock is released, and no money is taken.
-pub(crate) async fn declined(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    let before = demo.api.stock(TEA).await?;
-    let placed = demo.order_tea("pm_card_chargeDeclined", "declined").await?;
-    let order = demo.ends(placed.id).await?;
-    step.equal("the final status", "cancelled/declined", order.outcome(), "./dev logs payments");
-
-    demo.reservation_becomes(order.id, "released").await?;
-    let (after, charged) = (demo.api.stock(TEA).await?, demo.charged_for(&order).await?);
-    step.equal("the stock", before, after, "./dev psql inventory");
-    step.equal("the money taken", Charged::default(), charged, "./dev psql provider");
-    let charges = demo.books.charges().await?;
-    let attempts = charges.iter().filter(|charge| charge.payment() == order.payment_id).count();
-    step.equal("charges tried on the card", 1, attempts, "./dev psql provider");
-    step.figure(order.outcome());
-    step.figure(format!(
-        "card charged {attempts} time, {} taken, {} pieces reserved",
-        euros(charged.amount),
-        after.reserved
-    ));
-    Ok(())
-}
-
-/// The customer cancels while the card is being charged: the order ends at once, and the late capture is refunded.
-pub(crate) async fn in_mid_charge(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
-    /// The processor takes three seconds to charge this card.
-    const SLOW: &str = "pm_card_idem_slow";
-    let earlier = demo.api.fault_count(SLOW).await?;
-    let placed = demo.order_tea(SLOW, "cancelled").await?;
-    let condition = "the processor is charging the card";
-    step.progress("waiting until the processor is charging the card");
-    until(condition, Duration::from_secs(20), "./dev logs payments", async || {
-        let begun = demo.api.fault_count(SLOW).await? - earlier;
-        Ok(if begun > 0 { Ok(()) } else { Err(format!("{begun} slow charges begun")) })
-    })
-    .await?;
-
-    let charging = demo.api.order(placed.id).await?;
-    let cancelled = demo.api.cancel(placed.id).await?;
-    let at = Instant::now();
-    step.equal("the status during the charge", "awaiting_payment", charging.outcome(), "./dev logs orders");
-    step.equal("the response to the cancellation", 200, cancelled.status, "./dev logs orders");
-    let taken = demo.charged_for(&charging).await?;
-    step.equal("the money taken by then", Charged::default(), taken, "./dev psql provider");
-
-    step.progress("waiting for the capture and its refund");
-    let amount = charging.total.amount;
-    let refunded = Charged { charges: 1, amount, refunded: amount };
-    let charged = demo.charged_becomes(&charging, refunded).await?;
-    let after = at.elapsed();
-    demo.reservation_becomes(placed.id, "released").await?;
-    let order = demo.api.order(placed.id).await?;
-    step.equal("the final status", "cancelled/customer", order.outcome(), "./dev logs orders");
-    step.figure(format!("{} within {}", order.outcome(), span(cancelled.took)));
-    let Charged { charges, amount, refunded } = charged;
-    step.figure(format!(
-        "{charges} late capture of {}, {} refunded by the service",
-        euros(amount),
-        euros(refunded)
-    ));
-    step.figure(format!("{} after the cancellation", span(after)));
-    Ok(())
-}
-
-impl Demo<'_> {
-    /// Waits until the processor's books say this about an order.
-    pub(crate) async fn charged_becomes(&self, order: &Order, expected: Charged) -> Result<Charged> {
-        until("the late capture is refunded", LIMIT, "./dev logs payments", async || {
-            let charged = self.charged_for(order).await?;
-            Ok(if charged == expected { Ok(charged) } else { Err(format!("{charged:?}")) })
-        })
-        .await
-    }
 }

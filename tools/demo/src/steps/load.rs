@@ -28,7 +28,7 @@ impl Load<'_> {
         step.progress("waiting until nothing is in progress");
         demo.settled_within(LIMIT).await?;
         audit::questions(demo, step).await?;
-        let orders = audit::orders_and_money(demo, step, self.tenants).await?;
+        let orders = audit::orders(demo, step, self.tenants).await?;
         step.equal(
             "orders, as many as clients have responses for",
             self.accepted,

@@ -1,6 +1,32 @@
-//! The steps that stand in the folders of services, `e2e/demo.rs`: each has a `TITLE`, and `run`.
+//! The steps and the checks of the services, which stand in their folders: `e2e/demo.rs`.
+
+use harness::Result;
+use uuid::Uuid;
 
 use super::Run;
+use crate::demo::Demo;
+use crate::report::Step;
+
+/// What a service adds to the demo. `e2e/demo.rs` implements it for its type `Side`.
+pub(crate) trait ServiceSide {
+    /// Removes what an interrupted run may have left behind.
+    async fn prepare(_: &Demo<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Runs its steps.
+    async fn steps(_: &mut Run<'_, '_, '_>) {}
+
+    /// Checks that it has done its part of these confirmed orders, and did it once.
+    async fn confirmed(_: &Demo<'_>, _step: &mut Step<'_>, _orders: &[Uuid]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Adds its figures of these tenants to the audit.
+    async fn figures(_: &Demo<'_>, _step: &mut Step<'_>, _tenants: &[String]) -> Result<()> {
+        Ok(())
+    }
+}
 
 macro_rules! service_modules {
     ($($name:ident $path:literal)*) => {
@@ -9,15 +35,25 @@ macro_rules! service_modules {
             mod $name;
         )*
 
-        /// Runs them.
-        #[allow(clippy::unused_async, unused_variables, reason = "perhaps no service has a step")]
-        pub(crate) async fn run(run: &mut Run<'_, '_, '_>) {
-            $(
-                let demo = run.demo;
-                run.step($name::TITLE, async |step| $name::run(demo, step).await).await;
-            )*
+        pub(super) async fn prepare(demo: &Demo<'_>) -> Result<()> {
+            $($name::Side::prepare(demo).await?;)*
+            Ok(())
+        }
+
+        pub(super) async fn steps(run: &mut Run<'_, '_, '_>) {
+            $($name::Side::steps(run).await;)*
+        }
+
+        pub(crate) async fn confirmed(demo: &Demo<'_>, step: &mut Step<'_>, orders: &[Uuid]) -> Result<()> {
+            $($name::Side::confirmed(demo, step, orders).await?;)*
+            Ok(())
+        }
+
+        pub(super) async fn figures(demo: &Demo<'_>, step: &mut Step<'_>, tenants: &[String]) -> Result<()> {
+            $($name::Side::figures(demo, step, tenants).await?;)*
+            Ok(())
         }
     };
 }
 
-include!(concat!(env!("OUT_DIR"), "/service_modules.rs"));
+include!(concat!(env!("OUT_DIR"), "/demo.rs"));

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use harness::api::put_item;
+use harness::inventory::put_item;
 use harness::{Instance, Part, Result, until};
 
+use super::of_services;
 use crate::demo::{Demo, ITEMS};
 use crate::report::{Step, span};
 
@@ -17,8 +18,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
         slowest = slowest.max(response.took);
         step.equal(&format!("readiness of {instance}"), 200, response.status, "./dev status");
     }
-    // An interrupted run may have left faults.
-    demo.api.clear_faults().await?;
+    of_services::prepare(demo).await?;
     let messages: usize = demo.kafka.counts().await?.values().sum();
     let ready = instances.len();
     step.figure(format!(

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use audits::TopicMessage;
 use chrono::{DateTime, TimeDelta};
-use harness::api::{Order, place_order};
+use harness::orders::{Order, place_order};
 use harness::{Request, Result, until};
-use serde_json::Value;
 use uuid::Uuid;
 
-use crate::demo::{Charged, Demo, LIMIT, POT, TEA, VISA};
-use crate::report::{Step, euros, span};
+use super::of_services;
+use crate::demo::{Demo, LIMIT, POT, TEA};
+use crate::report::{Step, span};
 
 /// The messages of an order, and the status that each message of orders announces.
 const JOURNEY: [(&str, &str); 6] = [
@@ -27,7 +27,7 @@ type SeenStatus = (String, Duration);
 
 pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let before = (demo.api.stock(TEA).await?.on_hand, demo.api.stock(POT).await?.on_hand);
-    let (order, seen) = follow(demo, &place_order(&[(TEA, 2), (POT, 1)], VISA, "watched")).await?;
+    let (order, seen) = follow(demo, &place_order(&[(TEA, 2), (POT, 1)], "watched")).await?;
     let last = seen.last().map(|(status, _)| status.clone()).unwrap_or_default();
     step.equal("the last status", "confirmed", last, "./dev logs");
     if let Some((_, after)) = seen.last() {
@@ -40,12 +40,7 @@ pub(crate) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     step.equal("tea and pots shipped", (2, 1), shipped, "GET /v1/items of inventory");
     step.figure(format!("{} pieces shipped", shipped.0 + shipped.1));
 
-    let listed = listed_by_processor(demo, &order).await?;
-    let once = Charged { charges: 1, amount: order.total.amount, refunded: 0 };
-    let hint = "GET /v1/payment_intents of provider";
-    step.equal("the processor's list of payments", (1, once.amount), listed, hint);
-    step.equal("the processor's charges", once, demo.charged_for(&order).await?, "./dev psql provider");
-    step.figure(format!("{} charge of {} in the processor's books", listed.0, euros(order.total.amount)));
+    of_services::confirmed(demo, step, &[order.id]).await?;
 
     let messages = messages_about(demo, order.id).await?;
     show(step, &messages, &seen);
@@ -65,16 +60,6 @@ async fn follow(demo: &Demo<'_>, request: &Request) -> Result<(Order, Vec<SeenSt
         }
     }
     Ok((order, seen))
-}
-
-/// Returns how many payments the processor lists for the order, and how much it has received for them.
-async fn listed_by_processor(demo: &Demo<'_>, order: &Order) -> Result<(usize, i64)> {
-    let list = demo.api.ask_processor("/v1/payment_intents?limit=100").await?;
-    let payment = order.payment_id.map(|id| id.to_string());
-    let listed = list["data"].as_array().into_iter().flatten();
-    let own = listed.filter(|intent| intent["metadata"]["reference"].as_str() == payment.as_deref());
-    let received: Vec<i64> = own.filter_map(|intent: &Value| intent["amount_received"].as_i64()).collect();
-    Ok((received.len(), received.iter().sum()))
 }
 
 /// The messages about the order in the order of their times, as soon as all are on the topics.

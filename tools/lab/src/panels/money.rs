@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use harness::Result;
-use harness::api::Account;
+use harness::payments::Account;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -17,7 +17,7 @@ async fn a_parked_message_is_named_with_the_command_that_cures_it() {
         .batch_execute("ALTER TABLE reservation ADD CONSTRAINT planted CHECK (false) NOT VALID")
         .await
         .unwrap();
-    let order = customer.places(1, "pm_card_visa").await;
+    let order = customer.places(1).await;
 
     let line = says(&stack, order, "parked: inventory could not apply OrderPlaced (message ").await;
     assert!(line.contains("open: waits for inventory, expires at "), "{line}");
@@ -42,7 +42,7 @@ async fn an_order_whose_event_is_not_published_says_so_and_that_no_relay_runs() 
     customer.buys(1).await;
     stack.at_rest().await;
     stack.stop("orders-relay").await;
-    let order = customer.places(1, "pm_card_visa").await;
+    let order = customer.places(1).await;
     let id = stack.count(Part::ORDERS, "SELECT max(id) AS count FROM outbox_event").await;
     let line = says(&stack, order, "relay none").await;
     let expected = format!("; its OrderPlaced (outbox id {id}) is not published, relay none; cure: ./dev up");
@@ -58,7 +58,7 @@ async fn an_order_whose_event_is_not_consumed_names_the_consumer() {
     customer.buys(1).await;
     stack.at_rest().await;
     stack.stop("inventory").await;
-    let order = customer.places(1, "pm_card_visa").await;
+    let order = customer.places(1).await;
     says(&stack, order, "; inventory has not consumed OrderPlaced; cure: ./dev topics, ./dev logs inventory")
         .await;
     stack.launch_ready("inventory", &[]).await;

@@ -99,9 +99,9 @@ async fn no_key_is_printed(stack: &Stack, output: &CommandOutput) {
 async fn cancelled_orders_say_why_and_what_became_of_stock_and_money() {
     let stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
-    let declined = customer.places(1, "pm_card_visa_chargeDeclined").await;
-    let too_many = customer.places(100, "pm_card_visa").await;
-    let late = customer.places(2, "pm_card_idem_slow").await;
+    let declined = customer.places_with(1, "pm_card_visa_chargeDeclined").await;
+    let too_many = customer.places(100).await;
+    let late = customer.places_with(2, "pm_card_idem_slow").await;
     customer.sees(late, "awaiting_payment").await;
     stack.counts(Part::PAYMENTS, "SELECT count(*) FROM payment WHERE state = 'capturing'", 1).await;
     assert_eq!(customer.api.cancel(late).await.unwrap().status, 200);

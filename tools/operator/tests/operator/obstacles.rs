@@ -18,7 +18,7 @@ async fn an_order_whose_processor_is_away_says_how_often_it_was_asked() {
     customer.buys(1).await;
     stack.at_rest().await;
     stack.kill("provider").await;
-    let order = customer.places(1, "pm_card_visa").await;
+    let order = customer.places(1).await;
     let line = says(&stack, order, "; the processor has not settled the charge: ").await;
     assert!(line.contains("open: waits for payments, expires at "), "{line}");
     stack.launch_ready("provider", &[]).await;

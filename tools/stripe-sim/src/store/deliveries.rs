@@ -41,12 +41,11 @@ impl Buffered for NewDelivery {
     }
 }
 
-/// Deliveries to these endpoints that are due, oldest first.
-pub(crate) async fn due(connection: &mut Connection, urls: &[String], limit: i64) -> Result<Vec<Due>> {
+/// Deliveries that are due, oldest first.
+pub(crate) async fn due(connection: &mut Connection, limit: i64) -> Result<Vec<Due>> {
     let query = delivery::table
         .inner_join(event::table.on(event::id.eq(delivery::event)))
         .filter(delivery::due_at.le(present_time()))
-        .filter(delivery::url.eq_any(urls))
         .order((delivery::due_at, delivery::id))
         .limit(limit)
         .select((delivery::id, delivery::url, delivery::attempts, Event::as_select(), unix_now()));
@@ -82,10 +81,9 @@ pub(crate) async fn postpone(connection: &mut Connection, id: i64, pause: Option
     Ok(())
 }
 
-/// The time until the next attempt to one of these endpoints.
-pub(crate) async fn next(connection: &mut Connection, urls: &[String]) -> Result<Option<Duration>> {
+/// The time until the next attempt.
+pub(crate) async fn next(connection: &mut Connection) -> Result<Option<Duration>> {
     let query = delivery::table
-        .filter(delivery::url.eq_any(urls))
         .filter(delivery::due_at.is_not_null())
         .order(delivery::due_at)
         .select((delivery::due_at.assume_not_null(), clock_timestamp()))

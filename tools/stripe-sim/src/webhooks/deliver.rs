@@ -23,8 +23,7 @@ const DOUBLINGS: u32 = 6;
 
 /// Makes the attempts that are due. Returns false if there were none.
 pub(super) async fn deliver(processor: &Processor, client: &Client) -> Result<bool, Error> {
-    let urls = processor.endpoints.urls();
-    let due = deliveries::due(&mut processor.database.connection().await?, &urls, BATCH).await?;
+    let due = deliveries::due(&mut processor.database.connection().await?, BATCH).await?;
     let any = !due.is_empty();
     let mut by_object: BTreeMap<String, Vec<Due>> = BTreeMap::new();
     for delivery in due {
@@ -42,7 +41,12 @@ pub(super) async fn deliver(processor: &Processor, client: &Client) -> Result<bo
 }
 
 async fn attempt(processor: &Processor, client: &Client, delivery: Due) -> Result<(), Error> {
-    let Some(secret) = processor.endpoints.secret(&delivery.url) else { return Ok(()) };
+    // An endpoint that is no longer there gets nothing.
+    let Some(secret) = processor.endpoints.secret(&delivery.url) else {
+        return Ok(
+            deliveries::postpone(&mut processor.database.connection().await?, delivery.id, None).await?
+        );
+    };
     let mut event = objects::event(&delivery.event);
     event["pending_webhooks"] = json!(1);
     let body = event.to_string();

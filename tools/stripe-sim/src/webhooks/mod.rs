@@ -63,6 +63,5 @@ pub(crate) async fn run(processor: Arc<Processor>, client: Client) {
 /// Makes every attempt that is due. Returns the time until the next one.
 async fn deliver_due(processor: &Processor, client: &Client) -> Result<Option<Duration>, Error> {
     while deliver::deliver(processor, client).await? {}
-    let urls = processor.endpoints.urls();
-    Ok(deliveries::next(&mut processor.database.connection().await?, &urls).await?)
+    Ok(deliveries::next(&mut processor.database.connection().await?).await?)
 }

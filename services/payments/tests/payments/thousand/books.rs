@@ -1,8 +1,8 @@
 //! The records of the ledger and of the processor, as the audits read them.
 
-use audits::AmountOwed;
 use diesel::sql_query;
 use diesel_async::RunQueryDsl;
+use harness::payments::AmountOwed;
 
 use super::run::Run;
 

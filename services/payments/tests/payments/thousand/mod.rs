@@ -13,7 +13,8 @@ mod run;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use audits::{AmountOwed, BooksAgree, Database};
+use audits::Database;
+use harness::payments::{AmountOwed, BooksAgree};
 
 use run::Run;
 

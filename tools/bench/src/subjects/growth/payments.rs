@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use contracts::{Currency, Money};
-use harness::api::charge;
+use harness::payments::charge;
 use serde_json::Value;
 
 use super::audits;

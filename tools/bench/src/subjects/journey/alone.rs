@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use harness::api::Order;
+use harness::orders::Order;
 use harness::{Error, Part, Request, Result};
 use uuid::Uuid;
 

@@ -9,7 +9,7 @@ mod rates;
 use std::time::{Duration, Instant};
 
 use contracts::{Currency, Money};
-use harness::api::{adjust_stock, put_item};
+use harness::inventory::{adjust_stock, put_item};
 use harness::{Error, Part, Result, until};
 use serde_json::Value;
 use uuid::Uuid;

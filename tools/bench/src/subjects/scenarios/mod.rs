@@ -7,7 +7,7 @@ mod tally;
 use std::time::{Duration, Instant};
 
 use contracts::{Currency, Money};
-use harness::api::{adjust_stock, put_item};
+use harness::inventory::{adjust_stock, put_item};
 use harness::{Part, Request, Result, until};
 use serde_json::json;
 use strum::VariantArray;

@@ -3,7 +3,7 @@
 use contracts::events::PaymentRequested;
 use contracts::{Currency, Money, OrderId, PaymentId};
 use envelope::{Event, TenantId, Timestamp};
-use harness::api::place_order;
+use harness::orders::place_order;
 use harness::{Context, Request, Result};
 use serde_json::{Value, json};
 use strum::{IntoStaticStr, VariantArray};
@@ -53,7 +53,7 @@ impl Scenario {
     pub(super) fn request(self, order: usize) -> Request {
         let (one, other) = (item(order / 10), item(order / 10 + ITEMS / 2));
         let first = if self == Self::HotSku { HOT_ITEM } else { &one };
-        place_order(&[(first, 1), (&other, 1)], "pm_card_visa", "")
+        place_order(&[(first, 1), (&other, 1)], "")
     }
 
     /// The poison that comes with an order.

@@ -1,3 +1,0 @@
--- Every reservation with its state.
--- Database: inventory.
-SELECT order_id, tenant_id, state FROM reservation;

@@ -1,0 +1,4 @@
+//! Databases that are lost, and the money that the processor remembers.
+
+mod lagging;
+mod restored_alone;
