@@ -13,7 +13,7 @@ use crate::recorder::Recorder;
 pub(crate) struct Side;
 
 impl ServiceSide for Side {
-    const WRITTEN_WITHOUT_KEY: Option<&'static str> = Some("item");
+    const WRITTEN_WITHOUT_KEY: Option<&'static str> = Some("UPDATE ON item");
 
     async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
         let price = |amount| Money::new(amount, Currency::Eur);

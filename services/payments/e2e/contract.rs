@@ -25,7 +25,7 @@ fn euros(amount: i64) -> Money {
 pub(crate) struct Side;
 
 impl ServiceSide for Side {
-    const WRITTEN_WITHOUT_KEY: Option<&'static str> = Some("webhook_event");
+    const WRITTEN_WITHOUT_KEY: Option<&'static str> = Some("INSERT ON webhook_event");
 
     async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
         let get = |path: &str| Request::get(Part::PAYMENTS, path);

@@ -20,10 +20,15 @@ command_template() { # [--quick]
   say "the project in $PROJECT is sound"
 }
 
+# A shallow clone may lack the older commit: the project is then made from the newest one, and the first update finds nothing.
 make_older_project() {
-  git -C "$ROOT" cat-file -e "$MADE_FROM^{commit}" 2>/dev/null ||
-    { say "this clone does not have the commit $MADE_FROM: git fetch --unshallow" && return 1; }
-  git -C "$TEMPLATE/idem" worktree add --quiet --detach "$TEMPLATE/older" "$MADE_FROM" &&
+  local made_from=$MADE_FROM
+  if ! git -C "$ROOT" cat-file -e "$made_from^{commit}" 2>/dev/null; then
+    say "this clone does not have the commit $made_from: git fetch --unshallow"
+    [[ $(git -C "$ROOT" rev-parse --is-shallow-repository) == true ]] || return
+    made_from=HEAD
+  fi
+  git -C "$TEMPLATE/idem" worktree add --quiet --detach "$TEMPLATE/older" "$made_from" &&
     "$TEMPLATE/older/dev" new "$PROJECT" --name ticket-shop --service seats --no-build
 }
 

@@ -20,7 +20,7 @@ command_update() { # origin [--to commit]
   [[ -n $origin ]] || usage_error "update takes a clone of the origin, or its address, such as: ./dev update ../origin"
   require git "${TO_BUILD[@]}"
   [[ -e $ROOT/origin.toml ]] || die "there is no origin.toml: only a project that ./dev new made has an origin"
-  [[ $(git -C "$ROOT" rev-parse --show-toplevel 2>/dev/null) == "$ROOT" ]] || die "$ROOT is not the top folder of a git repository"
+  [[ $(git -C "$ROOT" rev-parse --show-toplevel 2>/dev/null) == "$(cd "$ROOT" && pwd -P)" ]] || die "$ROOT is not the top folder of a git repository"
   [[ -z $(git -C "$ROOT" status --porcelain) ]] || die "commit your changes first: git status shows them"
   rm -rf "${UPDATE:?}" && mkdir -p "$UPDATE"
   git clone --quiet "$origin" "$UPDATE/origin" || die "$origin could not be cloned: see above"
@@ -54,13 +54,17 @@ combine_bases() { # to
     commit_all "$UPDATE/newer" "the origin at $1"
 }
 
-# Prints the files with conflicts. Of files that programs write, the project keeps its own.
+# Prints the files with conflicts. Of files that programs write, the project keeps its own, and deleted ones stay deleted.
 merge_bases() {
   local file
   git -C "$ROOT" fetch --quiet "$UPDATE/newer" HEAD || return
   git -C "$ROOT" cherry-pick --no-commit FETCH_HEAD >&2 || [[ -n $(unmerged) ]] || return
   unmerged '*Cargo.lock' 'openapi/*.json' 'services/*/examples.json' | while IFS= read -r file; do
-    git -C "$ROOT" checkout --quiet --ours -- "$file" && git -C "$ROOT" add -- "$file" || exit
+    if git -C "$ROOT" cat-file -e "HEAD:$file" 2>/dev/null; then
+      git -C "$ROOT" checkout --quiet HEAD -- "$file" || exit
+    else
+      git -C "$ROOT" rm --quiet --force -- "$file" || exit
+    fi
   done || return
   unmerged
 }

@@ -5,6 +5,7 @@ use harness::{Part, Result};
 
 use crate::demo::Demo;
 use crate::report::{Step, euros};
+use crate::steps::operator;
 
 const AUDIT: &str = "./dev run payments audit";
 const HINT: &str = "GET /v1/ledger/balances of payments, ./dev psql provider";
@@ -23,6 +24,11 @@ pub(super) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     let differences = BooksAgree::of(ledger, balance).violations();
     step.no_violations("our ledger and the processor's balance", &differences, HINT);
     step.figure(format!("{payments} payments agree to the cent with the processor's balance"));
+    // In the containers, /metrics cannot be reached from here.
+    if demo.stack.platform.admin(Part::PAYMENTS.instance(1)).is_some() {
+        let sum = operator::read(demo, Part::PAYMENTS).await?.gauge("payments_ledger_sum")?;
+        step.equal("the sum of the ledger, by its metric", 0.0, sum, AUDIT);
+    }
     accounts(demo, step, owed, fees).await
 }
 

@@ -7,7 +7,7 @@ use crate::recorder::Recorder;
 
 /// The contract of a service. `e2e/contract.rs` implements it for its type `Side`.
 pub(crate) trait ServiceSide {
-    /// The table that gets a row from each command without a key; none if there is no such command.
+    /// What each command without a key writes, such as `INSERT ON event`; none if there is no such command.
     const WRITTEN_WITHOUT_KEY: Option<&'static str> = None;
 
     /// Asks for its responses.
@@ -53,8 +53,8 @@ macro_rules! service_modules {
         }
 
         pub(crate) fn written_without_key(part: Part) -> Option<&'static str> {
-            let tables = [$((stringify!($name), $name::Side::WRITTEN_WITHOUT_KEY)),*];
-            tables.into_iter().find_map(|(service, table)| table.filter(|_| service == part.name()))
+            let written = [$((stringify!($name), $name::Side::WRITTEN_WITHOUT_KEY)),*];
+            written.into_iter().find_map(|(service, written)| written.filter(|_| service == part.name()))
         }
 
         pub(crate) fn unsent(request: &Request) -> Option<Request> {

@@ -49,9 +49,11 @@ async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: 
 
     let mut owner = stack.database(part).owner().await;
     owner.batch_execute(WAIT_IN_COMMIT).await.unwrap();
-    for table in [Some("idempotency_record"), of_services::written_without_key(part)].into_iter().flatten() {
+    for written in
+        [Some("INSERT ON idempotency_record"), of_services::written_without_key(part)].into_iter().flatten()
+    {
         let trigger = format!(
-            "CREATE CONSTRAINT TRIGGER wait_in_commit AFTER INSERT OR UPDATE ON {table}
+            "CREATE CONSTRAINT TRIGGER wait_in_commit AFTER {written}
                  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit()"
         );
         owner.batch_execute(&trigger).await.unwrap();

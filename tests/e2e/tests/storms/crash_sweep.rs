@@ -31,7 +31,6 @@ fn rounds() -> Vec<Round> {
     let others = own_crash_points().into_iter().filter(|(_, points)| !points.is_empty());
     let others: Vec<Turn> = others.map(|(service, points)| (service, with_draining(points))).collect();
     let inventory = with_draining(&[
-        "consume.batch_done",
         "consume.batch_received",
         "consume.aggregates_locked",
         "consume.before_commit",
@@ -48,6 +47,7 @@ fn rounds() -> Vec<Round> {
         "relay.before_checkpoint",
         "relay.after_checkpoint",
         "expire.order_picked",
+        "consume.batch_done",
     ]);
     let mut rounds: Vec<Round> = Vec::new();
     for inventory in inventory {

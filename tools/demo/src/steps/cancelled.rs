@@ -16,6 +16,7 @@ pub(crate) async fn no_stock(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()>
     let order = demo.ends(placed.id).await?;
 
     step.equal("the final status", "cancelled/rejected", order.outcome(), "./dev logs inventory");
+    step.equal("its payment", None, order.payment_id, "./dev psql orders");
     step.equal("its reservation", "none", demo.api.reservation(order.id).await?, "./dev psql inventory");
     let after = (demo.api.stock(TEA).await?, demo.api.stock(TRUFFLE).await?);
     step.equal("the stock", before, after, "./dev psql inventory");

@@ -8,7 +8,7 @@ mod idle;
 pub(crate) mod instances;
 mod load;
 pub(crate) mod of_services;
-mod operator;
+pub(crate) mod operator;
 mod ready;
 mod requests;
 mod rewind;

@@ -97,7 +97,8 @@ async fn violations(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn read(demo: &Demo<'_>, part: Part) -> Result<Metrics> {
+/// The metrics of all instances of a service. Fails where they cannot be reached from here.
+pub(crate) async fn read(demo: &Demo<'_>, part: Part) -> Result<Metrics> {
     let mut admins = Vec::new();
     for instance in demo.stack.instances(part) {
         let Some(address) = demo.stack.platform.admin(instance) else {
