@@ -47,10 +47,9 @@ pub fn write_modules(name: &str) -> io::Result<()> {
         let folder = folder(service).join("e2e");
         let files = [folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")];
         let found = files.iter().find(|path| path.exists());
-        // A file that is not there yet appears in the folder.
-        if let Some(watched) = found.or(Some(&folder)).filter(|path| path.exists()) {
-            println!("cargo::rerun-if-changed={}", watched.display());
-        }
+        // A file that is not there yet appears in the nearest folder.
+        let nearest = || folder.ancestors().find(|folder| folder.exists()).unwrap_or(&folder);
+        println!("cargo::rerun-if-changed={}", found.map_or_else(nearest, std::path::PathBuf::as_path).display());
         if let Some(path) = found {
             let _ = write!(call, " {service} \"{}\"", path.display());
         }

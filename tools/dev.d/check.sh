@@ -28,10 +28,11 @@ check() { # [names...]
 
 check_format() {
   cargo fmt --all --check || { say "cargo fmt --all writes it so" && return 1; }
-  # Cargo does not see them, because build scripts find them.
-  # shellcheck disable=SC2046 # a list of files
-  rustfmt --check $(find services skeleton -path '*/e2e/*.rs' 2>/dev/null) || { say "rustfmt services/*/e2e/*.rs writes it so" && return 1; }
+  e2e_sources | xargs -0 rustfmt --check || { say "rustfmt writes it so" && return 1; }
 }
+
+# Cargo does not see them, because build scripts find them.
+e2e_sources() { find services skeleton -path '*/e2e/*.rs' -print0 2>/dev/null; }
 
 # Fails if clippy.toml bans a path that does not exist. Clippy only warns about it, even with -D warnings.
 check_lints() {

@@ -29,7 +29,7 @@ prometheus_program() { # name
 # does not know scrape_config_files yet.
 prometheus_config() {
   local service
-  sed -e '/^scrape_config_files:/,$d' -e "s|- alerts.yml|- $ROOT/deploy/prometheus/alerts.yml|; s|- ../..|- $ROOT|" "$ROOT/deploy/prometheus/prometheus.yml"
+  sed -e '/^scrape_config_files:/,$d' -e "s|- alerts.yml|- $ROOT/deploy/prometheus/alerts.yml|; s|- \.\./\.\.|- $ROOT|" "$ROOT/deploy/prometheus/prometheus.yml"
   echo "scrape_configs:"
   for service in "${SERVICES[@]}"; do
     sed -n "/^  - /,\$ s/\"$service:[0-9]*\"/\"127.0.0.1:$(($(port_of "$service") + 1000))\"/; /^  - /,\$ p" "$ROOT/services/$service/prometheus.yml"

@@ -88,7 +88,10 @@ fn violations(orders: &[StoredOrder], reservations: Vec<StoredReservation>) -> V
         };
         let belongs = reservation.is_none_or(|row| row.tenant_id == order.tenant_id);
         (!agrees || !belongs).then(|| {
-            format!("order {} of {} is {}: its reservation is {stock}", order.id, order.tenant_id, order.state)
+            format!(
+                "order {} of {} is {}: its reservation is {stock}",
+                order.id, order.tenant_id, order.state
+            )
         })
     };
     orders.iter().filter_map(violation).collect()
@@ -98,12 +101,6 @@ fn violations(orders: &[StoredOrder], reservations: Vec<StoredReservation>) -> V
 pub(crate) struct Side;
 
 impl ServiceSide for Side {
-    async fn in_progress(books: &Books) -> Result<Vec<String>> {
-        let held = "SELECT count(*) FROM reservation WHERE state = 'held'";
-        let held = books.count(Part::INVENTORY, held).await?;
-        Ok((held > 0).then(|| format!("{held} held reservations")).into_iter().collect())
-    }
-
     async fn ask_joined(books: &Books) -> Vec<Asked> {
         let found = async {
             let query = sql_query("SELECT order_id, tenant_id, state FROM reservation");

@@ -109,10 +109,4 @@ impl Books {
 /// The side of orders.
 pub(crate) struct Side;
 
-impl ServiceSide for Side {
-    async fn in_progress(books: &Books) -> Result<Vec<String>> {
-        let open = "SELECT count(*) FROM orders WHERE state NOT IN ('confirmed', 'cancelled')";
-        let open = books.count(Part::ORDERS, open).await?;
-        Ok((open > 0).then(|| format!("{open} open orders")).into_iter().collect())
-    }
-}
+impl ServiceSide for Side {}

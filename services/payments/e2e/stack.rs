@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::ServiceSide;
+use crate::Customer;
 use crate::load::{PatientClient, Responses, id_of};
 use crate::stack::{Options, Stack};
-use crate::Customer;
 
 /// The key that payments shows to the processor. No other place may contain it.
 pub const SECRET_KEY: &str = "sk_test_canary_5d2f7c1e9b";
@@ -137,7 +137,8 @@ impl Responses {
 
 /// Waits until an operation of payments has ended; returns the body of its reply.
 async fn final_body(client: &PatientClient, operation: &str) -> Value {
-    let view = client.reads_until(&Request::get(Part::PAYMENTS, operation), |view| view["reply"].is_object()).await;
+    let view =
+        client.reads_until(&Request::get(Part::PAYMENTS, operation), |view| view["reply"].is_object()).await;
     view["reply"]["body"].clone()
 }
 

@@ -1,6 +1,7 @@
 //! What the services add to an installation and to its load, which stands in their folders: `e2e/stack.rs`.
 
 use harness::{Part, Request};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::load::{PatientClient, Responses};
@@ -48,8 +49,20 @@ macro_rules! service_modules {
             order
         }
 
-        pub(crate) async fn customers(client: PatientClient, stop: CancellationToken, responses: &mut Responses) {
-            $($name::Side::customer(client.clone(), stop.clone(), responses).await;)*
+        /// Lets one customer of each service work until the load stops.
+        pub(crate) fn spawn_customers(
+            tenant: &str,
+            client: &PatientClient,
+            stop: &CancellationToken,
+            customers: &mut JoinSet<Responses>,
+        ) {
+            $(
+                let (mut responses, client, stop) = (Responses::of(tenant), client.clone(), stop.clone());
+                customers.spawn(async move {
+                    $name::Side::customer(client, stop, &mut responses).await;
+                    responses
+                });
+            )*
         }
     };
 }

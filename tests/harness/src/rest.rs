@@ -17,8 +17,8 @@ impl Books {
             let looks = Part::SERVICES.map(|part| self.backlog(part, ""));
             let waiting: i64 = try_join_all(looks).await?.iter().map(|backlog| backlog.waiting).sum();
             if (lag, waiting) != (0, 0) || !begun.is_empty() {
-                let begun = begun.join(", ");
-                return Ok(Err(format!("{waiting} events to publish, {lag} messages to consume, {begun}")));
+                let events = [format!("{waiting} events to publish"), format!("{lag} messages to consume")];
+                return Ok(Err(events.into_iter().chain(begun).collect::<Vec<_>>().join(", ")));
             }
             let after = kafka.positions().await?;
             Ok(if before == after { Ok(()) } else { Err("new messages".to_owned()) })

@@ -24,9 +24,8 @@ copy_files() ( # folder
 
 # Commits everything, in a repository that it makes if there is none.
 commit_all() { # folder message
-  git -C "$1" init --quiet
-  git -C "$1" add --all
-  git -C "$1" -c user.name=dev -c user.email=dev@localhost -c commit.gpgsign=false commit --quiet --allow-empty --message "$2"
+  git -C "$1" init --quiet && git -C "$1" add --all &&
+    git -C "$1" -c user.name=dev -c user.email=dev@localhost -c commit.gpgsign=false commit --quiet --allow-empty --message "$2"
 }
 
 # Cargo takes crates of one name and one version for the same, if they are built in one target folder. A version of its own keeps the

@@ -39,7 +39,7 @@ make_project() { # folder name documents services...; documents may be empty
   require "${TO_BUILD[@]}"
   for service in "$@"; do add_service "$folder" "$service" || return; done
   forget_the_template "$folder" && rename_project "$folder" "$name" && name_the_origin "$folder" && write_origin "$folder" "$name" "$@" &&
-    (cd "$folder" && cargo fmt --all && lock_versions) || return
+    (cd "$folder" && cargo fmt --all && e2e_sources | xargs -0 rustfmt && lock_versions) || return
   # The programs write them.
   if [[ -n $documents ]] && (($#)); then
     say "its programs print its documents: the first build takes some minutes (--no-build leaves that to you)"

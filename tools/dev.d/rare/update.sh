@@ -28,7 +28,7 @@ command_update() { # origin [--to commit]
   git -C "$UPDATE/origin" merge-base --is-ancestor "$from" "$to" || die "$to does not follow $from, the commit in origin.toml"
   [[ $from != "$to" ]] || { say "nothing is newer than $from, the commit in origin.toml" && return; }
   { make_base older "$from" && make_base newer "$to" && combine_bases "$to"; } || die "the project could not be made again: see above"
-  conflicts=$(merge_bases) || die "git could not merge: see above"
+  conflicts=$(merge_bases) || die "git could not merge: see above; git reset --hard takes back what it has merged"
   print_update "$from" "$to" "$conflicts"
   [[ -z $conflicts ]]
 }
@@ -59,7 +59,7 @@ merge_bases() {
   local file
   git -C "$ROOT" fetch --quiet "$UPDATE/newer" HEAD || return
   git -C "$ROOT" cherry-pick --no-commit FETCH_HEAD >&2 || [[ -n $(unmerged) ]] || return
-  unmerged '*Cargo.lock' 'openapi/*.json' 'services/*/examples.json' | while IFS= read -r file; do
+  unmerged Cargo.lock ':(glob)openapi/*.json' ':(glob)services/*/examples.json' | while IFS= read -r file; do
     if git -C "$ROOT" cat-file -e "HEAD:$file" 2>/dev/null; then
       git -C "$ROOT" checkout --quiet HEAD -- "$file" || exit
     else
@@ -75,10 +75,10 @@ unmerged() { git -C "$ROOT" diff --name-only --diff-filter=U -- "$@"; } # paths.
 print_update() { # from to conflicts
   local added edited
   added=$(migrations_of_update A)
-  edited=$(migrations_of_update MR)
+  edited=$(migrations_of_update MD)
   print_part "$(git -C "$UPDATE/origin" diff --unified=0 "$1" "$2" -- CHANGELOG.md | sed -n '/^+++/!s/^+//p')" "The origin's changelog says:"
   print_part "$added" "New migrations, which your databases get by \`migrate\`:"
-  print_part "$edited" "Migrations that the origin edited. A database that has them already refuses the edited form: keep yours by git checkout HEAD -- FILE:"
+  print_part "$edited" "Migrations that the origin edited or removed. A database that has them already refuses another form: keep yours by git checkout HEAD -- FILE:"
   print_part "$3" "Conflicts, to mend and to git add:"
   say "The update to $2 is in this checkout, without a commit. Then:
   ./dev openapi, which writes the documents and Cargo.lock; ./dev check; ./dev test; git commit
@@ -86,7 +86,7 @@ git reset --hard takes the update back."
 }
 
 migrations_of_update() { # filter
-  git -C "$UPDATE/newer" diff --name-only --diff-filter="$1" HEAD~ HEAD -- '*migrations/*/up.sql' ':!skeleton'
+  git -C "$UPDATE/newer" diff --name-only --no-renames --diff-filter="$1" HEAD~ HEAD -- '*migrations/*/up.sql' ':!skeleton'
 }
 
 print_part() { # text title

@@ -145,4 +145,3 @@ impl Books {
         Ok((count(made.charges), count(made.refunds)))
     }
 }
-

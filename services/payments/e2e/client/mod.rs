@@ -146,7 +146,10 @@ impl ServiceSide for Side {
         let calls = books.calls_due().await?;
         let promised = books.promised_by_processor().await?;
         let calls = (calls > 0).then(|| format!("{calls} calls to the processor"));
-        Ok(calls.into_iter().chain((promised > 0).then(|| format!("{promised} webhooks of the processor"))).collect())
+        Ok(calls
+            .into_iter()
+            .chain((promised > 0).then(|| format!("{promised} webhooks of the processor")))
+            .collect())
     }
 
     async fn ask_joined(books: &Books) -> Vec<Asked> {

@@ -64,7 +64,8 @@ pub(super) async fn run(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
 /// The secret with which the processor signs its events: `./dev` names it, and the containers have [`OF_CONTAINERS`]. During a rotation
 /// there are two, and the newest comes first.
 fn secret() -> String {
-    let secrets = env::var("IDEM_WEBHOOK__SECRET").unwrap_or_else(|_| OF_CONTAINERS.to_owned());
+    let of_containers = env::var("IDEM_COMPOSE_ADDRESSES").is_ok().then(|| OF_CONTAINERS.to_owned());
+    let secrets = of_containers.or_else(|| env::var("IDEM_WEBHOOK__SECRET").ok()).unwrap_or_default();
     secrets.split(',').next().unwrap_or_default().to_owned()
 }
 

@@ -4,6 +4,9 @@ use contracts::{Currency, Money};
 use e2e::{Customer, Options, Part, Stack};
 use harness::payments::refund;
 use serde_json::json;
+use testkit::eventually;
+
+use crate::metrics::metrics;
 
 async fn stock(customer: &Customer) -> (i64, i64) {
     let stock = customer.stock().await;
@@ -12,7 +15,7 @@ async fn stock(customer: &Customer) -> (i64, i64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_order_comes_to_its_end() {
-    let stack = Stack::start().await;
+    let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
 
     let paid = customer.places(2).await;
@@ -31,6 +34,12 @@ async fn every_order_comes_to_its_end() {
     customer.sees(unanswered, "confirmed").await;
     stack.settled().await;
     assert_eq!(stack.captured_and_refunded().await, (1350, 0), "charged once, though the response was lost");
+    // A count follows its COMMIT.
+    eventually("two captures are counted", async || {
+        let payments = metrics(&mut stack, Part::PAYMENTS).await;
+        (payments.count("payments_reached_total{state=\"captured\"}") == 2).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -120,7 +120,7 @@ fn every_file_symbol_and_command_that_the_how_tos_name_exists() {
             checked += 1;
             let text = as_here(&text);
             let exists = match named(&text) {
-                Named::Command(name) => commands.contains(&format!("  ./dev {name}")),
+                Named::Command(name) => commands.contains(&format!("  ./dev {name} ")),
                 Named::Path(path) => root.join(path).exists() || paths.iter().any(|it| ends_with(it, path)),
                 Named::Words(words) => words.iter().all(|word| of_sources.contains(*word)),
             };

@@ -65,7 +65,7 @@ impl Load {
             load.customers.spawn(order(load.tenant.clone(), load.client.clone(), load.stop.clone(), waiting));
         }
         for _ in 0..others {
-            load.customers.spawn(of_others(load.tenant.clone(), load.client.clone(), load.stop.clone()));
+            of_services::spawn_customers(&load.tenant, &load.client, &load.stop, &mut load.customers);
         }
         load
     }
@@ -117,12 +117,5 @@ async fn order(tenant: String, client: PatientClient, stop: CancellationToken, w
         }
         tokio::time::sleep(PAUSE).await;
     }
-    responses
-}
-
-/// Is a customer of the services that have customers beside orders.
-async fn of_others(tenant: String, client: PatientClient, stop: CancellationToken) -> Responses {
-    let mut responses = Responses::of(&tenant);
-    of_services::customers(client, stop, &mut responses).await;
     responses
 }

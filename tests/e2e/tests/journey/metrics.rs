@@ -8,7 +8,7 @@ use testkit::{Metrics, eventually};
 const PAGE: &str = include_str!("../../../../docs/metrics.md");
 
 /// The metrics of a service.
-async fn metrics(stack: &mut Stack, part: Part) -> Metrics {
+pub(crate) async fn metrics(stack: &mut Stack, part: Part) -> Metrics {
     let listening = |line: &serde_json::Value| line["message"] == "listening";
     let lines = stack.program(part.name()).lines();
     let admin = lines.into_iter().find(listening).unwrap()["admin"].as_str().unwrap().to_owned();

@@ -38,6 +38,7 @@ pub(crate) async fn all(demo: &Demo<'_>, report: &mut Report<'_>) {
     of_services::steps(run).await;
     run.step("Everything is delivered again", async |step| rewind::run(demo, step).await).await;
     run.step("Idle: no process is busy", async |step| idle::run(demo, step).await).await;
+    of_services::last_steps(run).await;
     run.step("The audit", async |step| audit::run(demo, step).await).await;
     run.step("What an operator saw", async |step| operator::run(demo, step).await).await;
 }

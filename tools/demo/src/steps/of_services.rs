@@ -17,6 +17,9 @@ pub(crate) trait ServiceSide {
     /// Runs its steps.
     async fn steps(_: &mut Run<'_, '_, '_>) {}
 
+    /// Runs its last steps, after everything was delivered again.
+    async fn last_steps(_: &mut Run<'_, '_, '_>) {}
+
     /// Checks that it has done its part of these confirmed orders, and did it once.
     async fn confirmed(_: &Demo<'_>, _step: &mut Step<'_>, _orders: &[Uuid]) -> Result<()> {
         Ok(())
@@ -42,6 +45,10 @@ macro_rules! service_modules {
 
         pub(super) async fn steps(run: &mut Run<'_, '_, '_>) {
             $($name::Side::steps(run).await;)*
+        }
+
+        pub(super) async fn last_steps(run: &mut Run<'_, '_, '_>) {
+            $($name::Side::last_steps(run).await;)*
         }
 
         pub(crate) async fn confirmed(demo: &Demo<'_>, step: &mut Step<'_>, orders: &[Uuid]) -> Result<()> {

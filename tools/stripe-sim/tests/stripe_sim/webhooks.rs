@@ -180,3 +180,19 @@ async fn an_unusable_webhook_endpoint_is_refused() {
         assert!(!String::from_utf8(refused.bytes).unwrap().contains("canary"), "the secret was repeated");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_for_an_endpoint_that_was_removed_is_given_up() {
+    let (sim, listener) = with_listener().await;
+    sim.rules(json!([{ "kinds": ["late_webhook"], "delay_ms": 500 }])).await;
+    sim.charge("c", VISA, 1000).await;
+    read(sim.client.delete(sim.url("/_webhooks"))).await.unwrap();
+    let due = "SELECT count(*) AS number FROM delivery WHERE due_at IS NOT NULL";
+    eventually("no delivery is due", async || (sim.number(due).await == 0).then_some(())).await;
+    let set = endpoint(&sim, &json!({ "url": listener.url, "secret": SECRET })).await;
+    assert_eq!(set.json()["endpoints"], json!([listener.url]));
+    sim.rules(json!([])).await;
+    sim.charge("d", VISA, 2000).await;
+    let received = listener.wait_for(1).await;
+    assert_eq!(received[0].event()["data"]["object"]["amount"], 2000, "the first one is not delivered later");
+}

@@ -118,7 +118,12 @@ impl Settlement {
         (!settled || !belongs).then(|| {
             format!(
                 "order {} of {} is {} and costs {} {}: payment {money}, {} captures, kept {kept:?}",
-                order.id, order.tenant_id, order.state, order.amount, order.currency, own.len(),
+                order.id,
+                order.tenant_id,
+                order.state,
+                order.amount,
+                order.currency,
+                own.len(),
             )
         })
     }
