@@ -21,6 +21,21 @@ pub struct Service {
     pub explain: &'static str,
 }
 
+/// A program that runs beside a service and stands for another system: with a database, without events.
+#[derive(Debug)]
+pub struct Beside {
+    /// The name of its part and of its database.
+    pub name: &'static str,
+    /// The name of its program, and of its folder in `tools`.
+    pub program: &'static str,
+    /// Its port, counted from `IDEM_PORT_BASE`.
+    pub port: u16,
+    /// The questions about its tables: file and text.
+    pub audits: &'static [(&'static str, &'static str)],
+    /// The statement that returns what it knows about an order.
+    pub explain: &'static str,
+}
+
 include!(concat!(env!("OUT_DIR"), "/services.rs"));
 
 /// The scopes of all operations, separated by spaces.
@@ -49,7 +64,10 @@ pub fn write_modules(name: &str) -> io::Result<()> {
         let found = files.iter().find(|path| path.exists());
         // A file that is not there yet appears in the nearest folder.
         let nearest = || folder.ancestors().find(|folder| folder.exists()).unwrap_or(&folder);
-        println!("cargo::rerun-if-changed={}", found.map_or_else(nearest, std::path::PathBuf::as_path).display());
+        println!(
+            "cargo::rerun-if-changed={}",
+            found.map_or_else(nearest, std::path::PathBuf::as_path).display()
+        );
         if let Some(path) = found {
             let _ = write!(call, " {service} \"{}\"", path.display());
         }
@@ -67,11 +85,12 @@ fn folder(name: &str) -> std::path::PathBuf {
 mod tests {
     use super::*;
 
-    /// Its configuration, the containers and `./dev` name the same port. Another program has 4, and second processes have 11 and more.
+    /// Its configuration, the containers and `./dev` name the same port. Second processes have 11 and more.
     #[test]
     fn every_service_has_the_port_of_its_configuration() {
         for Service { name, port, .. } in &ALL {
-            assert!((1..10).contains(port) && *port != 4, "{name}: {port}");
+            let is_free = BESIDE.iter().all(|program| program.port != *port);
+            assert!((1..10).contains(port) && is_free, "{name}: {port}");
             let config = fs::read_to_string(folder(name).join("config.toml")).unwrap();
             assert!(config.contains(&format!("[http]\nport = {}\n", 8080 + port)), "{name}: {port}");
         }

@@ -11,10 +11,11 @@ pub const INBOX: &str = include_str!("../reliability/explain_inbox.sql");
 pub const OUTBOX: &str = include_str!("../reliability/explain_outbox.sql");
 
 impl Database {
-    /// The rows about the order `$1`. The provider knows no orders: its parameters are a `PaymentIntent`, and the times of its first and
-    /// its last attempt.
+    /// The rows about the order `$1`. A program beside a service knows no orders: its parameters are the name of a charge there, and the
+    /// times of its first and its last attempt.
     pub fn explain(self) -> &'static str {
-        services::named(self.name())
-            .map_or(include_str!("../provider/explain.sql"), |service| service.explain)
+        let beside = || services::BESIDE.iter().find(|program| program.name == self.name());
+        let explain = services::named(self.name()).map(|service| service.explain);
+        explain.or_else(|| beside().map(|program| program.explain)).unwrap_or_default()
     }
 }

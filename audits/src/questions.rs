@@ -5,7 +5,7 @@ use diesel::pg::Pg;
 use diesel::sql_types::Text;
 use diesel_async::{AsyncConnectionCore, RunQueryDsl};
 
-/// The database of a service, or of the stand-in for the processor. It has the name of its program's part.
+/// The database of a service, or of a program beside one. It has the name of its program's part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Database(&'static str);
 
@@ -14,10 +14,11 @@ impl Database {
     pub const ORDERS: Self = Self("orders");
     /// Items and stock.
     pub const INVENTORY: Self = Self("inventory");
-    /// Money in our books.
-    pub const PAYMENTS: Self = Self("payments");
-    /// Money in the processor's own books.
-    pub const PROVIDER: Self = Self("provider");
+
+    /// The database of this name.
+    pub const fn of(name: &'static str) -> Self {
+        Self(name)
+    }
 
     /// The databases of services, with an outbox and an inbox.
     pub fn services() -> impl Iterator<Item = Self> + Clone {
@@ -26,7 +27,12 @@ impl Database {
 
     /// All databases.
     pub fn all() -> impl Iterator<Item = Self> + Clone {
-        Self::services().chain([Self::PROVIDER])
+        Self::services().chain(Self::beside())
+    }
+
+    /// The databases of the programs beside services, which stand for other systems.
+    pub fn beside() -> impl Iterator<Item = Self> + Clone {
+        services::BESIDE.iter().map(|program| Self(program.name))
     }
 
     /// Its name.
@@ -65,21 +71,15 @@ const OF_EVERY_SERVICE: [Question; 9] = questions!(
     "reliability/nothing_waits_in_the_inbox.sql",
 );
 
-const OF_THE_PROVIDER: [Question; 4] = questions!(
-    Some(Database::PROVIDER),
-    "provider/a_payment_is_charged_once.sql",
-    "provider/refunds_stay_within_the_charge.sql",
-    "provider/the_balance_holds_every_movement.sql",
-    "provider/every_change_has_its_event.sql",
-);
-
 /// All questions.
 pub fn all() -> impl Iterator<Item = Question> {
-    let own = services::ALL.iter().flat_map(|service| {
-        let of = Some(Database(service.name));
-        service.audits.iter().map(move |&(file, query)| Question { file, of, query })
+    let own = services::ALL.iter().map(|service| (service.name, service.audits));
+    let beside = services::BESIDE.iter().map(|program| (program.name, program.audits));
+    let own = own.chain(beside).flat_map(|(name, audits)| {
+        let of = Some(Database(name));
+        audits.iter().map(move |&(file, query)| Question { file, of, query })
     });
-    OF_EVERY_SERVICE.into_iter().chain(own).chain(OF_THE_PROVIDER)
+    OF_EVERY_SERVICE.into_iter().chain(own)
 }
 
 /// The questions about the database of a service: those about the tables that every service has, and its own.
@@ -90,7 +90,7 @@ pub fn of_service(name: &str) -> impl Iterator<Item = Question> {
 impl Question {
     /// Returns whether this database gets the question.
     pub fn is_asked_of(self, database: Database) -> bool {
-        self.of.map_or(database != Database::PROVIDER, |of| database == of)
+        self.of.map_or_else(|| Database::services().any(|it| it == database), |of| database == of)
     }
 
     /// The violations, in sentences; empty if the promise holds.

@@ -2,11 +2,11 @@
 # The demo with docker compose. The demo itself runs on this machine, because it kills containers.
 
 # The published parts, and their ports within the containers.
-COMPOSE_PORTS=(provider:8084 postgres:5432 kafka:9094)
+COMPOSE_PORTS=(postgres:5432 kafka:9094)
 
 demo_with_compose() { # arguments of the demo...
   local status=0 service
-  for service in "${SERVICES[@]}"; do COMPOSE_PORTS+=("$service:$((8080 + $(port_offset "$service")))"); done
+  for service in "${DATABASES[@]}"; do COMPOSE_PORTS+=("$service:$((8080 + $(port_offset "$service")))"); done
   require "${TO_BUILD[@]}"
   docker compose version >/dev/null 2>&1 || die "docker compose is missing: install Docker with its compose plugin"
   [[ -n ${IDEM_SKIP_BUILD:-} ]] || build "the demo" --bin demo

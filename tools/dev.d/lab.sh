@@ -4,7 +4,7 @@
 # Relays are processes of their own, so that the relay of orders can be frozen: the settings of two instances, with one of
 # each service.
 
-LAB_PARTS=(postgres kafka provider "${SERVICES[@]/%/-relay}" "${SERVICES[@]}")
+LAB_PARTS=(postgres kafka ${BESIDE[@]+"${BESIDE[@]%% *}"} "${SERVICES[@]/%/-relay}" "${SERVICES[@]}")
 
 command_lab() { # [--check]
   local run=run_lab

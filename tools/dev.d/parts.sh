@@ -15,9 +15,15 @@ for service in "$ROOT"/services/*/service.toml; do
   SERVICES+=("${service##*/}")
 done
 
+# The programs that run beside services, and stand for other systems: NAME PROGRAM PORT, as service.toml has them.
+BESIDE=()
+while IFS= read -r service; do BESIDE+=("$service"); done < <(
+  sed -n 's/^\([a-z]*\) = { program = "\([a-z-]*\)", port = \([0-9]*\) }$/\1 \2 \3/p' "$ROOT"/services/*/service.toml
+)
+
 # All names, in the order of starting: a part comes after the parts that it needs. A relay comes before its service.
 # Because parts stop in reverse order, the relay then publishes the last events of the service.
-PARTS=(postgres kafka provider)
+PARTS=(postgres kafka ${BESIDE[@]+"${BESIDE[@]%% *}"})
 for service in "${SERVICES[@]}"; do PARTS+=("$service-relay" "$service-relay-2"); done
 for service in "${SERVICES[@]}"; do PARTS+=("$service" "$service-2"); done
 PARTS+=(prometheus)
@@ -26,7 +32,7 @@ PARTS+=(prometheus)
 choose_parts() { # reads IDEM_INSTANCES, sets ALL
   local name
   case $IDEM_INSTANCES in
-    1) ALL=(postgres kafka provider "${SERVICES[@]}") ;;
+    1) ALL=(postgres kafka ${BESIDE[@]+"${BESIDE[@]%% *}"} "${SERVICES[@]}") ;;
     2) ALL=("${PARTS[@]:0:${#PARTS[@]}-1}") ;; # without prometheus
     *) usage_error "there can be 1 or 2 instances of each service, not '$IDEM_INSTANCES'" ;;
   esac
@@ -52,9 +58,21 @@ service_of() { # name
   echo "${name%-relay}"
 }
 
-# The program of a service or of the provider.
-program_of() { # service
-  if [[ $1 == provider ]]; then echo stripe-sim; else echo "$1"; fi
+# The line in BESIDE of such a program. Fails if the part is none.
+beside() { # name
+  local line
+  for line in ${BESIDE[@]+"${BESIDE[@]}"}; do
+    [[ ${line%% *} != "$1" ]] || { echo "$line" && return; }
+  done
+  return 1
+}
+
+# The program of a service, or of a part beside one.
+program_of() { # name
+  local line
+  line=$(beside "$1") || line="$1 $1"
+  line=${line#* }
+  echo "${line% *}"
 }
 
 # The port of a relay is its admin port.
@@ -66,9 +84,10 @@ port_of() { # name
   echo $((IDEM_PORT_BASE + offset + relay + second))
 }
 
-port_offset() { # service|provider|server
+port_offset() { # name
+  local line
+  if line=$(beside "$1"); then echo "${line##* }" && return; fi
   case $1 in
-    provider) echo 4 ;;
     postgres) echo 31 ;;
     kafka) echo 41 ;;
     prometheus) echo 81 ;;

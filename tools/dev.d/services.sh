@@ -8,7 +8,7 @@ FEATURES=${FEATURES%,}
 # once for the programs and once for the tests.
 EVERYTHING=(--workspace --features "$FEATURES" --examples)
 
-DATABASES=("${SERVICES[@]}" provider)
+DATABASES=("${SERVICES[@]}" ${BESIDE[@]+"${BESIDE[@]%% *}"})
 
 # Signs the provider's webhooks. For development, like the passwords of the roles: it protects nothing.
 WEBHOOK_SECRET=whsec_idem
@@ -127,7 +127,7 @@ own_settings() { # service; sets the caller's settings
     "IDEM_DATABASE__URL=$(database_url "${service}_service" "$service")"
     "IDEM_LOG__FORMAT=${IDEM_LOG__FORMAT:-pretty}"
   )
-  [[ $service == provider ]] || settings+=("IDEM_MODE__DEVELOPMENT=true")
+  ! is_service "$service" || settings+=("IDEM_MODE__DEVELOPMENT=true")
   for variable in $(foreign_settings "$service"); do
     settings=(-u "$variable" "${settings[@]}")
   done
@@ -141,7 +141,7 @@ serving_settings() { # name service; adds to the caller's settings
     "IDEM_HTTP__PORT=$port"
     "IDEM_DATABASE__MIGRATION_URL=$(database_url "${service}_owner" "$service")"
   )
-  if [[ $service != provider ]]; then
+  if is_service "$service"; then
     settings+=(
       "IDEM_ADMIN__PORT=$((port + 1000))"
       "IDEM_KAFKA__BROKERS=$KAFKA_BROKERS"

@@ -5,8 +5,9 @@ use std::fmt;
 use audits::Database;
 use envelope::Stream;
 
-/// The number of services.
+/// The number of services, and that of the programs beside them.
 const NUMBER: usize = services::ALL.len();
+const BESIDE: usize = services::BESIDE.len();
 
 /// A server, or a program with a database of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,12 +16,8 @@ pub struct Part(&'static str);
 impl Part {
     /// The broker.
     pub const KAFKA: Self = Self("kafka");
-    /// The stand-in for the processor.
-    pub const PROVIDER: Self = Self(Database::PROVIDER.name());
     /// The service of the stock.
     pub const INVENTORY: Self = Self(Database::INVENTORY.name());
-    /// The service of the money.
-    pub const PAYMENTS: Self = Self(Database::PAYMENTS.name());
     /// The service of the orders.
     pub const ORDERS: Self = Self(Database::ORDERS.name());
 
@@ -33,19 +30,24 @@ impl Part {
         }
         parts
     };
-    /// The parts with HTTP and a database, in the order of starting: payments needs the address of the provider.
-    pub const PROGRAMS: [Self; NUMBER + 1] = {
-        let (mut parts, mut at) = ([Self::PROVIDER; NUMBER + 1], 0);
-        while at < NUMBER {
-            parts[at + 1] = Self::SERVICES[at];
+    /// The parts with HTTP and a database, in the order of starting: a service needs the addresses of the programs beside it.
+    pub const PROGRAMS: [Self; BESIDE + NUMBER] = {
+        let (mut parts, mut at) = ([Self::KAFKA; BESIDE + NUMBER], 0);
+        while at < BESIDE + NUMBER {
+            parts[at] =
+                if at < BESIDE { Self(services::BESIDE[at].name) } else { Self::SERVICES[at - BESIDE] };
             at += 1;
         }
         parts
     };
 
-    /// The service of this name, such as `orders`.
-    pub const fn of(service: &'static str) -> Self {
-        Self(service)
+    /// The service of this name, such as `orders`, or a program beside one.
+    pub const fn of(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    fn beside(self) -> Option<&'static services::Beside> {
+        services::BESIDE.iter().find(|program| program.name == self.name())
     }
 
     /// The name of the part and of its database.
@@ -65,12 +67,12 @@ impl Part {
 
     /// The file name of its program.
     pub fn program(self) -> &'static str {
-        if self == Self::PROVIDER { "stripe-sim" } else { self.name() }
+        self.beside().map_or(self.name(), |program| program.program)
     }
 
     /// The port of its first process, counted from `IDEM_PORT_BASE`: `./dev help` lists them.
     fn port_offset(self) -> u16 {
-        let of_another = if self == Self::PROVIDER { 4 } else { 41 };
+        let of_another = self.beside().map_or(41, |program| program.port);
         services::named(self.name()).map_or(of_another, |service| service.port)
     }
 
@@ -126,8 +128,7 @@ impl Instance {
     pub fn all(instances: usize, separate_relays: bool) -> Vec<Self> {
         let numbers = |most: usize| 1..=most;
         let serving = Part::PROGRAMS.into_iter().flat_map(|part| {
-            numbers(if part == Part::PROVIDER { 1 } else { instances })
-                .map(move |number| part.instance(number))
+            numbers(if part.is_service() { instances } else { 1 }).map(move |number| part.instance(number))
         });
         let relays = Part::SERVICES.into_iter().filter(|_| separate_relays);
         serving
@@ -164,10 +165,10 @@ mod tests {
 
     #[test]
     fn a_relay_has_a_port_of_its_own_sixty_higher_and_a_second_process_ten_higher() {
-        let processes = [1, 2].map(|number| Part::PAYMENTS.instance(number));
-        let relays = [1, 2].map(|number| Part::PAYMENTS.relay(number));
-        assert_eq!(processes.map(|one| one.port(8080)), [8082, 8092]);
-        assert_eq!(relays.map(|one| one.port(8080)), [8142, 8152]);
+        let processes = [1, 2].map(|number| Part::ORDERS.instance(number));
+        let relays = [1, 2].map(|number| Part::ORDERS.relay(number));
+        assert_eq!(processes.map(|one| one.port(8080)), [8081, 8091]);
+        assert_eq!(relays.map(|one| one.port(8080)), [8141, 8151]);
     }
 
     #[test]
@@ -177,7 +178,9 @@ mod tests {
         let expected = [one, two, Part::ORDERS.relay(1), Part::ORDERS.relay(2)];
         assert_eq!(names.map(Instance::named), expected.map(Some));
         assert_eq!(expected.map(|instance| instance.to_string()), names);
-        let number = 4 * Part::SERVICES.len() + 1;
-        assert_eq!((Instance::named("provider-2"), Instance::all(2, true).len()), (None, number));
+        assert_eq!(Instance::all(2, true).len(), 4 * Part::SERVICES.len() + BESIDE);
+        for program in &services::BESIDE {
+            assert_eq!(Instance::named(&format!("{}-2", program.name)), None);
+        }
     }
 }

@@ -58,7 +58,7 @@ check_service_name() { # service
   ! grep -rqw "$(title_of "$one")Id" "$ROOT/shared/contracts/src" ||
     usage_error "the service is '$service': another service has the type $(title_of "$one")Id"
   [[ -e $ROOT/$SKELETON ]] || die "there is no $SKELETON to copy"
-  free_port "$ROOT" >/dev/null || die "there is no free port: services have 1 to 9, and 4 is that of the provider"
+  free_port "$ROOT" >/dev/null || die "there is no free port: services have 1 to 9, and those beside them have theirs"
 }
 
 # The singular of the name of a service, or the name itself, such as of shipping.

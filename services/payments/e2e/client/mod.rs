@@ -128,6 +128,17 @@ impl Api<'_> {
     }
 }
 
+impl Part {
+    /// The service of the money.
+    pub const PAYMENTS: Self = Self::of("payments");
+    /// The stand-in for the processor.
+    pub const PROVIDER: Self = Self::of("provider");
+}
+
+/// Money in our books, and in those of the processor.
+const OURS: Database = Database::of("payments");
+const THEIRS: Database = Database::of("provider");
+
 /// The side of payments.
 pub(crate) struct Side;
 
@@ -155,13 +166,12 @@ impl ServiceSide for Side {
     async fn ask_joined(books: &Books) -> Vec<Asked> {
         let settlement = books.settlement().await.map(|settlement| settlement.violations());
         let agree = books.books_agree().await.map(|agree| agree.violations());
-        let ours = [Database::PAYMENTS, Database::PROVIDER];
-        let with_orders = [Database::ORDERS].into_iter().chain(ours).collect();
+        let with_orders = vec![Database::ORDERS, OURS, THEIRS];
         vec![
             Asked::joined("orders and money agree", with_orders, "./dev explain ORDER", settlement),
             Asked::joined(
                 "our ledger and the processor's balance agree",
-                ours.to_vec(),
+                vec![OURS, THEIRS],
                 "./dev run payments audit",
                 agree,
             ),

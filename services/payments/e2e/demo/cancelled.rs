@@ -11,6 +11,8 @@ use crate::report::{Step, euros, span};
 
 /// The card is declined: the stock is released, and no money is taken.
 pub(crate) async fn declined(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {
+    // An order of an earlier step may still be shipped.
+    demo.settled().await?;
     let before = demo.api.stock(TEA).await?;
     let placed = demo.order_tea_with("pm_card_chargeDeclined", "declined").await?;
     let order = demo.ends(placed.id).await?;

@@ -31,7 +31,7 @@ impl ServiceSide for Side {
         run.step("A declined card", async |step| cancelled::declined(demo, step).await).await;
         run.step("Cancelled during the charge", async |step| cancelled::in_mid_charge(demo, step).await)
             .await;
-        run.kill(Part::PAYMENTS, async |step| killed::run(demo, step).await).await;
+        run.kill(Part::PAYMENTS, "after a charge", async |step| killed::run(demo, step).await).await;
         run.step("The processor's response is lost", async |step| processor::lost_response(demo, step).await)
             .await;
         run.step("The processor fails after charging", async |step| {
@@ -71,7 +71,7 @@ impl ServiceSide for Side {
             seen == expected,
             "./dev psql provider",
         );
-        step.figure(format!("{} charged once in the processor's books", seen.len()));
+        step.figure(format!("charged once and in full: {} of {}", seen.len(), orders.len()));
         Ok(())
     }
 

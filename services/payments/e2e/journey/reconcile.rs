@@ -113,7 +113,12 @@ async fn open_reviews(stack: &Stack) -> i64 {
 async fn is_sound(stack: &Stack) {
     let books = stack.books();
     for question in audits::of_service("payments") {
-        assert_eq!(books.ask(Database::PAYMENTS, question).await.unwrap(), [""; 0], "{}", question.file);
+        assert_eq!(
+            books.ask(Database::of("payments"), question).await.unwrap(),
+            [""; 0],
+            "{}",
+            question.file
+        );
     }
 }
 
@@ -121,7 +126,7 @@ async fn is_sound(stack: &Stack) {
 async fn ledger_is_sound(stack: &Stack) -> bool {
     let question = audits::all()
         .find(|question| question.file == "services/payments/audits/the_ledger_says_what_happened.sql");
-    stack.books().ask(Database::PAYMENTS, question.unwrap()).await.unwrap().is_empty()
+    stack.books().ask(Database::of("payments"), question.unwrap()).await.unwrap().is_empty()
 }
 
 #[tokio::test(flavor = "multi_thread")]

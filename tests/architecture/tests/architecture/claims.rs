@@ -110,8 +110,11 @@ fn every_audit_that_the_guarantees_name_exists() {
     for quoted in guarantees.split('`').skip(1).step_by(2) {
         let Some((owner, query)) = quoted.split_once('/') else { continue };
         let folder = match owner {
-            "reliability" | "provider" => format!("audits/{owner}"),
-            service => format!("services/{service}/audits"),
+            "reliability" => "audits/reliability".to_owned(),
+            owner => match services::BESIDE.iter().find(|program| program.name == owner) {
+                Some(program) => format!("tools/{}/audits", program.program),
+                None => format!("services/{owner}/audits"),
+            },
         };
         let folder = root().join(folder);
         if owner.starts_with(char::is_alphabetic) && folder.is_dir() {

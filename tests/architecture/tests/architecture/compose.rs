@@ -46,8 +46,8 @@ fn says(blocks: &BTreeMap<String, Vec<String>>, name: &str, wanted: &str) -> boo
 
 /// The containers that run a program of this project.
 fn programs() -> Vec<String> {
-    let others = ["identity", "provider"].map(str::to_owned);
-    others.into_iter().chain(services::names()).collect()
+    let beside = ::services::BESIDE.iter().map(|program| program.name.to_owned());
+    ["identity".to_owned()].into_iter().chain(beside).chain(services::names()).collect()
 }
 
 const SERVERS: [&str; 2] = ["postgres", "kafka"];
@@ -105,7 +105,7 @@ fn every_container_is_contained() {
         }
     }
     let ports: Vec<&str> = compose.lines().filter(|line| line.trim().starts_with("ports:")).collect();
-    assert_eq!(ports.len(), services::names().len() + 3); // with provider, PostgreSQL and Kafka
+    assert_eq!(ports.len(), services::names().len() + ::services::BESIDE.len() + 2); // with PostgreSQL and Kafka
     for port in ports {
         assert!(
             port.contains("\"127.0.0.1:${"),
@@ -132,7 +132,8 @@ fn all_but_kafka_fits_into_a_gigabyte_with_three_services() {
     for service in services::names() {
         assert!(limit(&service) <= 160, "{service}: {} MiB", limit(&service));
     }
-    let others: u32 = ["identity", "provider", "postgres"].map(limit).iter().sum();
+    let beside = ::services::BESIDE.iter().map(|program| program.name);
+    let others: u32 = ["identity", "postgres"].into_iter().chain(beside).map(limit).sum();
     assert!((256..=1024 - 3 * 160).contains(&others), "the others get {others} MiB");
 }
 
@@ -141,7 +142,7 @@ fn containers_get_the_roles_that_dev_makes() {
     let script = text("deploy/compose/databases.sql");
     assert!(
         script.contains("`cd /services && dirname */service.toml`")
-            && script.contains(":'services' || ' provider'")
+            && ::services::BESIDE.iter().all(|program| script.contains(&format!(" {}'", program.name)))
     );
     assert!(text("docker-compose.yml").contains("- ./services:/services:ro"));
     // This is what the script and the Dockerfile list.

@@ -220,15 +220,15 @@ mod tests {
     #[test]
     fn every_part_is_where_its_port_is_published() {
         let compose = Compose::read(&addresses()).unwrap();
-        assert_eq!(compose.address(Part::PAYMENTS.instance(1)), "127.0.0.1:8082");
+        assert_eq!(compose.address(Part::ORDERS.instance(1)), "127.0.0.1:8081");
         assert_eq!(compose.brokers(), "127.0.0.1:8121");
-        let database = "postgres://provider_owner:provider_owner@127.0.0.1:8111/provider";
-        assert_eq!(compose.database(Part::PROVIDER), database);
+        let database = "postgres://orders_owner:orders_owner@127.0.0.1:8111/orders";
+        assert_eq!(compose.database(Part::ORDERS), database);
     }
 
     #[test]
     fn a_part_without_an_address_is_refused() {
-        for missing in ["orders", "provider", "postgres", "kafka"] {
+        for missing in ["orders", "inventory", "postgres", "kafka"] {
             assert!(Compose::read(&addresses().replace(missing, "other")).is_none(), "{missing}");
         }
         assert!(Compose::read("").is_none());

@@ -89,7 +89,7 @@ async fn requests_go_to_each_instance_in_turn_and_past_one_that_is_away() {
 fn relays_run_apart_where_there_are_two_instances() {
     assert_eq!(stack(1).relays(Part::ORDERS), []);
     assert_eq!(stack(2).relays(Part::ORDERS), [1, 2].map(|number| Part::ORDERS.relay(number)));
-    assert_eq!(stack(2).relays(Part::PROVIDER), []);
-    assert_eq!(stack(2).processes().len(), Part::SERVICES.len() * 4 + 1);
+    let others = Part::PROGRAMS.len() - Part::SERVICES.len();
+    assert_eq!(stack(2).processes().len(), Part::SERVICES.len() * 4 + others);
     assert_eq!(stack(2).addresses(Part::ORDERS), ":orders :orders-2");
 }

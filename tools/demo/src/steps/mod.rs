@@ -31,11 +31,11 @@ pub(crate) async fn all(demo: &Demo<'_>, report: &mut Report<'_>) {
     run.step("No key", async |step| requests::missing_key(demo, step).await).await;
     run.step("No stock", async |step| cancelled::no_stock(demo, step).await).await;
     run.step("The broker is away", async |step| broker::run(demo, step).await).await;
-    run.kill(Part::ORDERS, async |step| crashes::orders(demo, step).await).await;
+    run.kill(Part::ORDERS, "after its commit", async |step| crashes::orders(demo, step).await).await;
+    of_services::steps(run).await;
     if demo.stack.is_doubled() {
         run.doubled().await;
     }
-    of_services::steps(run).await;
     run.step("Everything is delivered again", async |step| rewind::run(demo, step).await).await;
     run.step("Idle: no process is busy", async |step| idle::run(demo, step).await).await;
     of_services::last_steps(run).await;
@@ -49,11 +49,17 @@ pub(crate) struct Run<'r, 's, 'w> {
 }
 
 impl Run<'_, '_, '_> {
-    /// Kills a service at a crash point, which `armed` knows, or at a random moment where programs have none.
-    pub(crate) async fn kill(&mut self, part: Part, armed: impl AsyncFnOnce(&mut Step<'_>) -> Result<()>) {
+    /// Kills a service at a crash point, which `armed` knows, or at a random moment where programs have none. `moment` is that of the crash
+    /// point.
+    pub(crate) async fn kill(
+        &mut self,
+        part: Part,
+        moment: &str,
+        armed: impl AsyncFnOnce(&mut Step<'_>) -> Result<()>,
+    ) {
         let (demo, name) = (self.demo, part.name());
         if demo.stack.platform.has_crash_points() {
-            self.step(&format!("{name} killed at the worst moment"), armed).await;
+            self.step(&format!("{name} killed {moment}"), armed).await;
         } else {
             let reference = format!("{name}-killed-any-time");
             let kills = async |step: &mut Step<'_>| {

@@ -8,7 +8,7 @@ use contracts::{OrderId, PaymentId};
 use diesel::sql_query;
 use diesel::sql_types::{Array, BigInt, Text, Timestamptz, Uuid as SqlUuid};
 use futures_util::future::join_all;
-use harness::{Books, Part, Result};
+use harness::{Books, Result};
 use uuid::Uuid;
 
 use super::fact::{Event, Fact};
@@ -25,7 +25,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Reads all services beside each other, then the processor. A database that is away leaves a gap, and the others are read.
+    /// Reads all services beside each other, then the programs beside them. A database that is away leaves a gap, and the others are read.
     pub(crate) async fn read(books: &Books, order: Uuid) -> Self {
         let mut facts = Self::default();
         let services = Database::services();
@@ -39,9 +39,11 @@ impl Facts {
                 }
             }
         }
-        match read_processor(books, &facts).await {
-            Ok(rows) => facts.rows.extend(rows.into_iter().map(|row| (Database::PROVIDER, row))),
-            Err(error) => facts.unread.push(error.to_string()),
+        for program in Database::beside() {
+            match read_beside(books, program, &facts).await {
+                Ok(rows) => facts.rows.extend(rows.into_iter().map(|row| (program, row))),
+                Err(error) => facts.unread.push(error.to_string()),
+            }
         }
         facts.join_messages();
         facts
@@ -122,13 +124,14 @@ fn operations(facts: &[Fact]) -> BTreeMap<Uuid, DateTime<Utc>> {
     first
 }
 
-/// Reads the processor's own books about the charge. Only the stand-in's database can be read.
-async fn read_processor(books: &Books, facts: &Facts) -> Result<Vec<Fact>> {
+/// Reads what a program beside a service has in its own books about the charge. It stands for another system, whose database no one can
+/// read.
+async fn read_beside(books: &Books, program: Database, facts: &Facts) -> Result<Vec<Fact>> {
     let charge = facts.rows.iter().find_map(|(_, fact)| Some((fact.text.clone(), fact.detail.charge?)));
     let Some((intent, attempts)) = charge else { return Ok(Vec::new()) };
-    let query = sql_query(Database::PROVIDER.explain())
+    let query = sql_query(program.explain())
         .bind::<Text, _>(intent)
         .bind::<Timestamptz, _>(attempts.first)
         .bind::<Timestamptz, _>(attempts.last);
-    books.load(Part::PROVIDER, query).await
+    books.load(program.into(), query).await
 }

@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod audits;
 mod charges;
 mod faults;
 mod keys;

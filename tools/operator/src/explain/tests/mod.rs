@@ -24,7 +24,8 @@ async fn no_question_about_an_order_reads_a_growing_table_from_end_to_end() {
         assert_needs_no_scan(&database, statement, types).await;
     }
     let provider = TestDatabase::with(vec![PROVIDER]).await;
-    assert_needs_no_scan(&provider, Database::PROVIDER.explain(), "text, timestamptz, timestamptz").await;
+    assert_needs_no_scan(&provider, Database::of("provider").explain(), "text, timestamptz, timestamptz")
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -51,7 +52,7 @@ async fn a_line_of_the_processor_is_not_before_the_attempt_that_can_have_created
              VALUES ('{intent}', 900, 'eur', 'processing', '{{}}', {created})"
         );
         owner.batch_execute(&planted).await.unwrap();
-        let query = sql_query(Database::PROVIDER.explain())
+        let query = sql_query(Database::of("provider").explain())
             .bind::<Text, _>(&intent)
             .bind::<Timestamptz, _>(at(first))
             .bind::<Timestamptz, _>(at(last));

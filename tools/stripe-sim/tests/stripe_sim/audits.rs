@@ -1,8 +1,8 @@
-//! The questions to the processor's own books.
+//! The audits of these books are asked of sound rows, where they find nothing, and of the same rows with each kind of damage.
 
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use super::{Damage, sees};
+use testkit::{Damage, SoundDatabase};
 
 /// One partly refunded charge, an earlier declined charge of the same payment, a returned refund, and a pending one.
 /// Each end has its event. Another program of the account has charged twice for its own reference.
@@ -40,7 +40,7 @@ const SOUND: &str = r#"
            ('evt_8', 'payment_intent.succeeded', '{"id": "pi_8"}'),
            ('evt_9', 'payment_intent.succeeded', '{"id": "pi_9"}');"#;
 
-const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../tools/stripe-sim/migrations");
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
 const DAMAGES: &[Damage] = &[
     (
@@ -81,5 +81,6 @@ const DAMAGES: &[Damage] = &[
 
 #[tokio::test]
 async fn every_audit_of_the_provider_finds_its_damage() {
-    sees("audits/provider", MIGRATIONS, &[SOUND], DAMAGES).await;
+    let provider = services::BESIDE.iter().find(|program| program.program == "stripe-sim").unwrap();
+    SoundDatabase::with(MIGRATIONS, &[SOUND]).await.sees(provider.audits, DAMAGES).await;
 }
