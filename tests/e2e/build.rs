@@ -1,4 +1,4 @@
-//! Finds what each service adds to the tests in its folder.
+//! Finds the modules that each service has for the tests here.
 
 fn main() -> std::io::Result<()> {
     for name in ["stack", "contract", "journey", "alerts", "drills"] {

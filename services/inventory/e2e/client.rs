@@ -116,7 +116,7 @@ impl ServiceSide for Side {
 mod tests {
     use super::*;
 
-    /// What an order in this state and a reservation of this tenant in that state make of it.
+    /// The number of violations if the order is in this state, and the reservation, of this tenant, in that one.
     fn judged(order: &str, reservation: Option<(&str, &str)>) -> usize {
         let id = Uuid::from_u128(1);
         let order = StoredOrder {

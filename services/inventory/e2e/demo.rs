@@ -10,17 +10,17 @@ use crate::steps::of_services::ServiceSide;
 
 /// The stock of an item, and its movements.
 #[derive(Debug, QueryableByName)]
-pub(crate) struct Item {
+struct Item {
     #[diesel(sql_type = Text)]
-    pub(crate) sku: String,
+    sku: String,
     #[diesel(sql_type = BigInt)]
-    pub(crate) on_hand: i64,
+    on_hand: i64,
     #[diesel(sql_type = BigInt)]
-    pub(crate) reserved: i64,
+    reserved: i64,
     #[diesel(sql_type = BigInt)]
-    pub(crate) adjusted: i64,
+    adjusted: i64,
     #[diesel(sql_type = BigInt)]
-    pub(crate) shipped: i64,
+    shipped: i64,
 }
 
 /// The side of inventory.

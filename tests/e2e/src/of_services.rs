@@ -1,4 +1,4 @@
-//! What the services add to an installation and to its load, which stands in their folders: `e2e/stack.rs`.
+//! The parts that the services add to an installation and to its load. They stand in the folders of the services: `e2e/stack.rs`.
 
 use harness::{Part, Request};
 use tokio::task::JoinSet;
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::load::{PatientClient, Responses};
 use crate::stack::{Options, Settings, Stack};
 
-/// What a service adds to an installation. `e2e/stack.rs` implements it for its type `Side`.
+/// The parts that a service adds to an installation. `e2e/stack.rs` implements them for its type `Side`.
 pub(crate) trait ServiceSide {
     /// The crash points of its own programs, beside those that each service has.
     const CRASH_POINTS: &'static [&'static str] = &[];

@@ -3,9 +3,9 @@
 
 use crate::{Asked, Books, Result};
 
-/// What a service adds to the waits and to the audit of the whole installation. Its client implements it for its type `Side`.
+/// The parts that a service adds to the waits and to the audit of the whole installation. Its client implements them for its type `Side`.
 pub(crate) trait ServiceSide {
-    /// What it has in progress besides events, in words, such as `2 calls to the processor`.
+    /// The work that it has in progress besides events, in words, such as `2 calls to the processor`.
     async fn in_progress(_: &Books) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -15,7 +15,7 @@ pub(crate) trait ServiceSide {
         Vec::new()
     }
 
-    /// What its database has left over of the work of a tenant, in sentences. Nothing may be in progress.
+    /// The rows that the work of a tenant has left over in its database, in sentences. No work may be in progress.
     async fn left_over(_: &Books, _tenant: &str) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -29,7 +29,7 @@ macro_rules! service_modules {
         )*
 
         impl Books {
-            /// What the services have in progress besides events, in words.
+            /// The work that the services have in progress besides events, in words.
             pub async fn in_progress(&self) -> Result<Vec<String>> {
                 let mut found = Vec::new();
                 $(found.extend($name::Side::in_progress(self).await?);)*
@@ -44,7 +44,7 @@ macro_rules! service_modules {
                 asked
             }
 
-            /// What the databases have left over of the work of a tenant, in sentences. Nothing may be in progress.
+            /// The rows that the work of a tenant has left over in the databases, in sentences. No work may be in progress.
             pub async fn left_over(&self, tenant: &str) -> Result<Vec<String>> {
                 let mut found = Vec::new();
                 $(found.extend($name::Side::left_over(self, tenant).await?);)*

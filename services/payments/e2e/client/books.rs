@@ -1,4 +1,4 @@
-//! What payments and the processor have in their databases.
+//! Reads of the databases of payments and of the processor.
 #![expect(missing_docs, reason = "columns, by the names that the statements give them")]
 
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Uuid as SqlUuid};

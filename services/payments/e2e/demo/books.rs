@@ -1,4 +1,4 @@
-//! What the processor and payments have in their books about the orders of a run.
+//! The entries about the orders of a run in the books of the processor and of payments.
 
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel::{QueryableByName, sql_query};

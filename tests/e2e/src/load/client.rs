@@ -61,7 +61,7 @@ impl PatientClient {
         self.client.send(self.endpoint(request.part, attempt), request).await
     }
 
-    /// Reads until the response is the end of a wait.
+    /// Reads until the body of a response meets the condition, and returns that body.
     pub(crate) async fn reads_until(&self, request: &Request, is_end: impl Fn(&Value) -> bool) -> Value {
         self.read_until(request, PAUSE, is_end).await
     }

@@ -1,4 +1,4 @@
-//! What each service adds to the requests and faults here stands in its folder: `e2e/contract.rs`.
+//! The requests and the faults of each service. They stand in the folders of the services: `e2e/contract.rs`.
 
 use e2e::{Part, Stack};
 use harness::{DocumentedResponse, Request};
@@ -7,7 +7,7 @@ use crate::recorder::Recorder;
 
 /// The contract of a service. `e2e/contract.rs` implements it for its type `Side`.
 pub(crate) trait ServiceSide {
-    /// What each command without a key writes, such as `INSERT ON event`; none if there is no such command.
+    /// The statement and the table of each command without a key, such as `INSERT ON event`; none if there is no such command.
     const WRITTEN_WITHOUT_KEY: Option<&'static str> = None;
 
     /// Asks for its responses.

@@ -1,4 +1,4 @@
-//! The steps and the checks of the services, which stand in their folders: `e2e/demo.rs`.
+//! The steps and the checks of the services. They stand in the folders of the services: `e2e/demo.rs`.
 
 use harness::Result;
 use uuid::Uuid;
@@ -7,7 +7,7 @@ use super::Run;
 use crate::demo::Demo;
 use crate::report::Step;
 
-/// What a service adds to the demo. `e2e/demo.rs` implements it for its type `Side`.
+/// The steps and checks that a service adds to the demo. `e2e/demo.rs` implements them for its type `Side`.
 pub(crate) trait ServiceSide {
     /// Removes what an interrupted run may have left behind.
     async fn prepare(_: &Demo<'_>) -> Result<()> {
