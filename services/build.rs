@@ -17,6 +17,9 @@ struct Description {
     scopes: Vec<String>,
     #[serde(default)]
     beside: BTreeMap<String, Beside>,
+    /// For `./dev`.
+    #[serde(default)]
+    settings: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// A program that runs beside a service.
@@ -25,6 +28,8 @@ struct Description {
 struct Beside {
     program: String,
     port: u16,
+    #[serde(rename = "sections")]
+    _sections: Vec<String>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -77,8 +82,11 @@ fn service(folder: &Path, programs: &mut BTreeMap<u16, String>) -> Result<(u16, 
     println!("cargo::rerun-if-changed={}", folder.join("service.toml").display());
     let description = fs::read_to_string(folder.join("service.toml"));
     let description = description.map_err(|error| format!("service.toml: {error}"))?;
-    let Description { port, reads, scopes, beside } = toml::from_str(&description)?;
-    for (name, Beside { program, port }) in beside {
+    let Description { port, reads, scopes, beside, settings } = toml::from_str(&description)?;
+    if let Some(part) = settings.keys().find(|part| *part != &name && !beside.contains_key(*part)) {
+        return Err(format!("settings.{part}: the service describes no such part").into());
+    }
+    for (name, Beside { program, port, .. }) in beside {
         let tool = folder.join("../../tools").join(&program);
         let questions = questions(&tool, &format!("tools/{program}"))?;
         let beside = format!("Beside {{ name: {name:?}, program: {program:?}, port: {port}, {questions} }},");

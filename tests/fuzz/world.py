@@ -17,7 +17,7 @@ def address(service):
     return os.environ[service.upper()]
 
 
-ORDERS, PAYMENTS, INVENTORY = address("orders"), address("payments"), address("inventory")
+ORDERS, INVENTORY = address("orders"), address("inventory")
 SKUS = [f"SKU-{number}" for number in range(12)]  # fewer would often meet twice in one order
 ORDERED = SKUS[:3]
 TIMEOUT = 30  # seconds, until an event has arrived
@@ -63,23 +63,7 @@ def prepare():
     for order in orders:
         wait_for(f"order {order} confirmed", f"{ORDERS}/v1/orders/{order}", lambda view: view["status"] == "confirmed")
 
-    payments, refunds, operations = [], [], []
-    for key in KEYS:
-        charge = {"amount": {"amount": 1_000_000, "currency": "EUR"}, "payment_method": "pm_card_visa"}
-        payments.append(post(f"{PAYMENTS}/v1/payments", key, charge)["id"])
-        refund = {"amount": {"amount": 1, "currency": "EUR"}, "reason": "broken"}
-        refunds.append(post(f"{PAYMENTS}/v1/payments/{payments[-1]}/refunds", key, refund)["id"])
-        records = checked(client.get(f"{PAYMENTS}/v1/idempotency-keys/{key}"))["data"]
-        operations.extend(record["operation_id"] for record in records)
-
-    return {
-        "skus": SKUS,
-        "keys": KEYS,
-        "orders": orders,
-        "payments": payments,
-        "refunds": refunds,
-        "operations": operations,
-    }
+    return {"skus": SKUS, "keys": KEYS, "orders": orders}
 
 
 def prepare_services(prepared):

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # The checks that need no server: format, lints, documentation, third-party crates, packages, OpenAPI, manifests, alerts, migrations, shell scripts, markers,
-# file sizes, sizes of the whole, patches of mutants.
+# file sizes, sizes of the whole, patches of mutants, and of services that can be dropped.
 # All of them run, so that one run reports every failure.
 
 MAX_LINES=350 # a longer .rs file has two subjects
 MAX_PATCH_LINES=600 # no compiler reads a patch
 CARGO_DENY_VERSION=0.20.2
 
-CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes sizes mutants)
+CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes sizes mutants drops)
 
 check() { # [names...]
   local failed=() rule
@@ -67,7 +67,7 @@ check_shell() {
   twice=$(grep -hoE '^[a-z_]+\(\)' dev tools/dev.d/*.sh tools/dev.d/rare/*.sh | sort | uniq -d)
   [[ -z $twice ]] || { say "two files of tools/dev.d define $twice" && return 1; }
   if command -v shellcheck >/dev/null; then
-    shellcheck -x dev tools/dev.d/*.sh tools/dev.d/rare/*.sh .ci/run
+    find services -path '*/drop/rules.sh' -print0 | xargs -0 shellcheck -x dev tools/dev.d/*.sh tools/dev.d/rare/*.sh .ci/run
   else
     say "shellcheck is not installed: skipped"
   fi
@@ -99,9 +99,11 @@ check_file_sizes() {
   return "$long"
 }
 
-# Core, tools and words may not exceed the figures of sizes.txt, and a figure may not stay far above what it limits.
+# Core, tools and words may not exceed the figures of sizes.txt, and a figure may not stay far above what it limits. A new project has no
+# such file.
 check_sizes() {
   local list=tools/dev.d/sizes.txt counted name most slack is status=0
+  [[ -e $list ]] || return 0
   counted=$(command_lines) || return
   while read -r name most slack; do
     [[ -n $name && $name != \#* ]] || continue
@@ -121,4 +123,14 @@ check_sizes() {
 # Every file that people wrote, names ended by NUL.
 sources() {
   find . \( -name target -o -name '.dev*' -o -name .git \) -prune -o -type f -print0
+}
+
+# The rules and patches that drop a service fit the files as they are now.
+check_drops() {
+  local folder=$IDEM_DEV_DIR/drop rules service status=0
+  for rules in services/*/drop/rules.sh; do
+    service=$(basename "${rules%/drop/rules.sh}")
+    [[ ! -e $rules ]] || { copy_checkout "$folder" && drop_service "$folder" "$service" && rm -rf "$folder"; } || status=1
+  done
+  return "$status"
 }

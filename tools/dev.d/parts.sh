@@ -18,7 +18,7 @@ done
 # The programs that run beside services, and stand for other systems: NAME PROGRAM PORT, as service.toml has them.
 BESIDE=()
 while IFS= read -r service; do BESIDE+=("$service"); done < <(
-  sed -n 's/^\([a-z]*\) = { program = "\([a-z-]*\)", port = \([0-9]*\) }$/\1 \2 \3/p' "$ROOT"/services/*/service.toml
+  sed -n 's/^\([a-z]*\) = { program = "\([a-z-]*\)", port = \([0-9]*\),.*/\1 \2 \3/p' "$ROOT"/services/*/service.toml
 )
 
 # All names, in the order of starting: a part comes after the parts that it needs. A relay comes before its service.
@@ -36,6 +36,11 @@ choose_parts() { # reads IDEM_INSTANCES, sets ALL
     2) ALL=("${PARTS[@]:0:${#PARTS[@]}-1}") ;; # without prometheus
     *) usage_error "there can be 1 or 2 instances of each service, not '$IDEM_INSTANCES'" ;;
   esac
+}
+
+set_instances() { # number
+  IDEM_INSTANCES=$1
+  choose_parts
 }
 
 check_names() { # names...
@@ -73,6 +78,21 @@ program_of() { # name
   line=$(beside "$1") || line="$1 $1"
   line=${line#* }
   echo "${line% *}"
+}
+
+# The sections of settings that only this program has.
+sections_of() { # name
+  sed -n 's/^'"$1"' = {.* sections = \[\(.*\)\] }$/\1/p' "$ROOT"/services/*/service.toml | tr -d '",'
+  [[ ! -e $ROOT/services/$1/config.toml ]] || sed -n '/^\[http\]/d; s/^\[\([a-z_]*\)\].*/\1/p' "$ROOT/services/$1/config.toml" | tr '[:lower:]' '[:upper:]'
+}
+
+# NAME=VALUE of each setting that a description has for a part, unless the caller of ./dev sets it.
+described_settings() { # name
+  local name value
+  sed -n '/^\[settings\.'"$1"'\]$/,/^\[/s/^\(IDEM_[A-Z_]*\) = "\(.*\)"$/\1 \2/p' "$ROOT"/services/*/service.toml | while read -r name value; do
+    [[ ! $value =~ \{([a-z]+)\} ]] || value=${value/"${BASH_REMATCH[0]}"/$(port_of "${BASH_REMATCH[1]}")}
+    echo "$name=${!name:-$value}"
+  done
 }
 
 # The port of a relay is its admin port.

@@ -151,3 +151,15 @@ name_missing() { # programs...
   say "Then repeat this command."
   exit 2
 }
+
+# Debian packs the module venv separately.
+require_venv() {
+  python3 -c 'import ensurepip, venv' 2>/dev/null || require python3-venv
+}
+
+install_python() { # folder requirements
+  rm -rf "$1"
+  python3 -m venv "$1" &&
+    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$2" &&
+    touch "$1/ready"
+}

@@ -10,9 +10,6 @@ EVERYTHING=(--workspace --features "$FEATURES" --examples)
 
 DATABASES=("${SERVICES[@]}" ${BESIDE[@]+"${BESIDE[@]%% *}"})
 
-# Signs the provider's webhooks. For development, like the passwords of the roles: it protects nothing.
-WEBHOOK_SECRET=whsec_idem
-
 build() { # title cargo-arguments...
   local title=$1 started=$SECONDS
   shift
@@ -62,15 +59,6 @@ refuse_edited_migrations() {
   (cd "$ROOT" && cksum migrations/*/*/up.sql) >"$known"
 }
 
-# The sections of settings that only this program has.
-sections_of() { # name
-  if [[ $1 == provider ]]; then
-    echo WEBHOOK BANK KEYS
-  else
-    sed -n '/^\[http\]/d; s/^\[\([a-z_]*\)\].*/\1/p' "$ROOT/services/$1/config.toml" | tr '[:lower:]' '[:upper:]'
-  fi
-}
-
 # The caller's settings of other programs. A program refuses settings that it does not know, so these are removed.
 foreign_settings() { # name
   local other section own
@@ -105,7 +93,6 @@ run_operator_command() { # service arguments...
   shift
   own_settings "$service"
   settings+=("IDEM_KAFKA__BROKERS=$KAFKA_BROKERS")
-  [[ $service != payments ]] || processor_settings
   env "${settings[@]}" "$BIN_DIR/$service" "$@"
 }
 
@@ -120,7 +107,7 @@ command_doctor() { # arguments...
   return "$status"
 }
 
-# The settings that every process of a service needs.
+# The settings that every process of a program needs.
 own_settings() { # service; sets the caller's settings
   local service=$1 variable
   settings=(
@@ -131,6 +118,7 @@ own_settings() { # service; sets the caller's settings
   for variable in $(foreign_settings "$service"); do
     settings=(-u "$variable" "${settings[@]}")
   done
+  while IFS= read -r variable; do settings+=("$variable"); done < <(described_settings "$service")
 }
 
 # Adds the settings of a program that serves. It migrates at its start.
@@ -151,27 +139,16 @@ serving_settings() { # name service; adds to the caller's settings
     )
     [[ $IDEM_INSTANCES == 1 ]] || settings+=("IDEM_RELAY__IN_PROCESS=false")
   fi
-  case $service in
-    payments) processor_settings ;;
-    provider) webhook_settings ;;
-  esac
 }
 
-# Adds the processor's address and keys for payments.
-processor_settings() { # adds to the caller's settings
-  settings+=(
-    "IDEM_PROCESSOR__URL=${IDEM_PROCESSOR__URL:-http://127.0.0.1:$(port_of provider)}"
-    "IDEM_PROCESSOR__SECRET_KEY=${IDEM_PROCESSOR__SECRET_KEY:-sk_test_idem}"
-    "IDEM_PROCESSOR__WEBHOOK_SECRETS=${IDEM_PROCESSOR__WEBHOOK_SECRETS:-$WEBHOOK_SECRET}"
-  )
-}
-
-# Adds the receiver of webhooks: the first instance of payments, because there is no load balancer here.
-webhook_settings() { # adds to the caller's settings
-  settings+=(
-    "IDEM_WEBHOOK__URL=${IDEM_WEBHOOK__URL:-http://127.0.0.1:$(port_of payments)/v1/webhooks/provider}"
-    "IDEM_WEBHOOK__SECRET=${IDEM_WEBHOOK__SECRET:-$WEBHOOK_SECRET}"
-  )
+# The demo calls ./dev to kill and to start parts.
+run_demo() {
+  local name settings=(IDEM_DEV="$ROOT/dev" IDEM_SKIP_BUILD=yes)
+  export_servers
+  for name in "${DATABASES[@]}"; do
+    while IFS= read -r name; do settings+=("$name"); done < <(described_settings "$name")
+  done
+  env "${settings[@]}" "$BIN_DIR/demo" --instances "$IDEM_INSTANCES" "$@"
 }
 
 # Whether the relay holds the lease, by its own metrics.

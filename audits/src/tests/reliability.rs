@@ -9,6 +9,12 @@ pub(super) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migratio
 /// A confirmed order, and a request that was rejected.
 pub(super) const BASE: &str = include_str!("../../../services/orders/tests/orders/sound.sql");
 
+/// Three events of an item, which may change as often.
+pub(super) const HISTORY: &str = "
+    INSERT INTO outbox_event (event_id, topic, partition_key, aggregate_type, aggregate_id, sequence, type, source, tenant_id, payload)
+    SELECT id(100 + n), 'orders.events', id(100), 'item', id(100), n, 'inventory.ItemChanged.v1', 'orders', 't', '{}'
+      FROM generate_series(1, 3) AS n;";
+
 /// A statement of its own, which sees the rows of the others.
 const PUBLISHED: &str = "UPDATE outbox_cursor SET position = (SELECT max(id) FROM outbox_event);";
 
@@ -135,5 +141,5 @@ const DAMAGES: &[Damage] = &[
 
 #[tokio::test]
 async fn every_audit_of_the_reliability_tables_finds_its_damage() {
-    sees("audits/reliability", MIGRATIONS, &[BASE, PHASED, ERASED, HELD, PUBLISHED], DAMAGES).await;
+    sees("audits/reliability", MIGRATIONS, &[BASE, HISTORY, PHASED, ERASED, HELD, PUBLISHED], DAMAGES).await;
 }

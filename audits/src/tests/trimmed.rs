@@ -3,7 +3,7 @@
 use testkit::SoundDatabase;
 use testkit::trimmed::{DAYS, FIRST_DAY, SECOND_DAY, THIRD_DAY};
 
-use super::reliability::{BASE, MIGRATIONS};
+use super::reliability::{BASE, HISTORY, MIGRATIONS};
 
 #[tokio::test]
 async fn a_dropped_day_is_no_gap_and_a_missing_event_of_a_kept_day_is_one() {
@@ -23,6 +23,6 @@ async fn a_dropped_day_is_no_gap_and_a_missing_event_of_a_kept_day_is_one() {
         &[FIRST_DAY, "UPDATE outbox_event SET sequence = 2"],
     ];
     let gaps = include_str!("../../reliability/a_history_has_no_gap.sql");
-    let found = SoundDatabase::with(MIGRATIONS, &[BASE, DAYS]).await.finds(gaps, cases).await;
+    let found = SoundDatabase::with(MIGRATIONS, &[BASE, HISTORY, DAYS]).await.finds(gaps, cases).await;
     assert_eq!(found, [false, false, false, false, false, true, true, true]);
 }

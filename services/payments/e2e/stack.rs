@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::ServiceSide;
 use crate::Customer;
-use crate::load::{PatientClient, Responses, id_of};
+use crate::load::{PatientClient, Responses};
 use crate::stack::{Options, Stack};
 
 /// The key that payments shows to the processor. No other place may contain it.
@@ -116,7 +116,7 @@ impl Responses {
     /// Charges a card, or is declined; returns the payment if it is captured.
     async fn buy(&mut self, client: &PatientClient, request: Request) -> Option<Uuid> {
         let view = self.send_to_end(client, request, &[201, 202, 402]).await;
-        (view["status"] == "captured").then(|| id_of(&view))
+        (view["status"] == "captured").then(|| view["id"].as_str().and_then(|id| id.parse().ok())).flatten()
     }
 
     /// Refunds a part of a payment.
@@ -137,8 +137,9 @@ impl Responses {
 
 /// Waits until an operation of payments has ended; returns the body of its reply.
 async fn final_body(client: &PatientClient, operation: &str) -> Value {
-    let view =
-        client.reads_until(&Request::get(Part::PAYMENTS, operation), |view| view["reply"].is_object()).await;
+    let view = client
+        .read_until(&Request::get(Part::PAYMENTS, operation), PAUSE, |view| view["reply"].is_object())
+        .await;
     view["reply"]["body"].clone()
 }
 

@@ -3,12 +3,13 @@
 pub mod events;
 mod ids;
 mod money;
-mod path_segments;
+mod payment_ids;
 mod payment_method;
 mod sku;
 pub mod streams;
 
-pub use ids::{ItemId, OrderId, PaymentId, RefundId};
+pub use ids::{ItemId, OrderId};
 pub use money::{Currency, Money};
+pub use payment_ids::{PaymentId, RefundId};
 pub use payment_method::{InvalidPaymentMethod, PaymentMethod};
 pub use sku::Sku;

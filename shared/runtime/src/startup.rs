@@ -264,8 +264,8 @@ mod tests {
         let topics = Topics::of("t");
         let names =
             |needed: Vec<TopicSpec>| needed.into_iter().map(|t| (t.name, t.partitions)).collect::<Vec<_>>();
-        let silent = needed_topics(&topics, streams::PAYMENTS, None);
-        assert_eq!(names(silent), [("t.payments.events".to_owned(), Topics::PARTITIONS)]);
+        let silent = needed_topics(&topics, streams::INVENTORY, None);
+        assert_eq!(names(silent), [("t.inventory.events".to_owned(), Topics::PARTITIONS)]);
         let consumer = Consumer::of("orders").ignoring::<StockReserved>();
         let listening = names(needed_topics(&topics, streams::ORDERS, Some(&consumer)));
         assert_eq!(

@@ -41,7 +41,7 @@ pub use plan::assert_needs_no_scan;
 pub use port::free_port;
 pub use postgres::{Postgres, Replication};
 pub use proxy::Proxy;
-pub use record::{TestRecord, publish, record};
+pub use record::{TestRecord, confirmed, publish, record};
 pub use round_trips::RoundTrips;
 pub use small_disk::SmallDisk;
 pub use sound::{Damage, SoundDatabase};

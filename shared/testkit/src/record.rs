@@ -1,5 +1,7 @@
 //! Messages with any content, including content that no service sends.
 
+use contracts::events::OrderConfirmed;
+use contracts::{OrderId, PaymentId};
 use envelope::{Envelope, Event, EventId, Timestamp};
 use messaging::{Publisher, Record};
 
@@ -17,6 +19,11 @@ pub struct TestRecord {
     pub headers: Vec<(String, Vec<u8>)>,
     /// The value.
     pub payload: Vec<u8>,
+}
+
+/// The confirmation of an order, for tests that only need some event of orders.
+pub fn confirmed(order: OrderId) -> OrderConfirmed {
+    OrderConfirmed { order, payment: PaymentId::of(order) }
 }
 
 /// A message of this event and sequence, with a new id.

@@ -56,13 +56,13 @@ macro_rules! service_modules {
             stop: &CancellationToken,
             customers: &mut JoinSet<Responses>,
         ) {
-            $(
+            $({
                 let (mut responses, client, stop) = (Responses::of(tenant), client.clone(), stop.clone());
                 customers.spawn(async move {
                     $name::Side::customer(client, stop, &mut responses).await;
                     responses
                 });
-            )*
+            })*
         }
     };
 }

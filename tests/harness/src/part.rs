@@ -33,9 +33,9 @@ impl Part {
     /// The parts with HTTP and a database, in the order of starting: a service needs the addresses of the programs beside it.
     pub const PROGRAMS: [Self; BESIDE + NUMBER] = {
         let (mut parts, mut at) = ([Self::KAFKA; BESIDE + NUMBER], 0);
-        while at < BESIDE + NUMBER {
-            parts[at] =
-                if at < BESIDE { Self(services::BESIDE[at].name) } else { Self::SERVICES[at - BESIDE] };
+        let beside: &[services::Beside] = &services::BESIDE; // may be empty
+        while at < parts.len() {
+            parts[at] = if at < beside.len() { Self(beside[at].name) } else { Self::SERVICES[at - BESIDE] };
             at += 1;
         }
         parts

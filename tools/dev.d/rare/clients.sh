@@ -44,11 +44,6 @@ require_client_tools() { # clients...
   done
 }
 
-# Debian packs the module venv separately.
-require_venv() {
-  python3 -c 'import ensurepip, venv' 2>/dev/null || require python3-venv
-}
-
 # openapi-typescript and Stripe's library need Node 20.
 require_node() {
   local version
@@ -233,13 +228,6 @@ prepare_stripe() {
 }
 
 stripe_mock() { echo "$CACHE_DIR/stripe-mock-$STRIPE_MOCK_VERSION/stripe-mock"; }
-
-install_python() { # folder requirements
-  rm -rf "$1"
-  python3 -m venv "$1" &&
-    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$2" &&
-    touch "$1/ready"
-}
 
 install_node() { # folder from
   rm -rf "$1"

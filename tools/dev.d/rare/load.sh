@@ -62,7 +62,8 @@ run_loads() { # seconds rate names...
 }
 
 run_load() { # name seconds rate; adds to the caller's tenants and orders
-  local name=$1 seconds=$2 rate=$3 summary=$IDEM_DEV_DIR/load/$1.json run number tenant token pairs=() accepted status=0
+  local name=$1 seconds=$2 rate=$3 summary=$IDEM_DEV_DIR/load/$1.json
+  local run number tenant token pairs=() service addresses=() accepted status=0
   run=$name-$(date +%s)
   mkdir -p "$IDEM_DEV_DIR/load"
   rm -f "$summary"
@@ -74,11 +75,12 @@ run_load() { # name seconds rate; adds to the caller's tenants and orders
   done
   say "== $name${seconds:+, for $seconds s}${rate:+, at $rate a second}"
   memory_of_services before
+  for service in "${SERVICES[@]}"; do
+    addresses+=("IDEM_LOAD_$(tr '[:lower:]' '[:upper:]' <<<"$service")=http://127.0.0.1:$(port_of "$service")")
+  done
   # k6 asks no other host, and opens no port of its own.
   env K6_AUTO_EXTENSION_RESOLUTION=false \
-    IDEM_LOAD_ORDERS="http://127.0.0.1:$(port_of orders)" \
-    IDEM_LOAD_PAYMENTS="http://127.0.0.1:$(port_of payments)" \
-    IDEM_LOAD_INVENTORY="http://127.0.0.1:$(port_of inventory)" \
+    "${addresses[@]}" \
     IDEM_LOAD_TENANTS="$(join_by_comma "${pairs[@]}")" IDEM_LOAD_SUMMARY="$summary" \
     IDEM_LOAD_SECONDS="$seconds" IDEM_LOAD_RATE="$rate" \
     "$(k6_home)/k6" run --quiet --no-usage-report --address '' "$ROOT/tests/load/$name.js" || status=$?

@@ -3,12 +3,13 @@
 # A project of your own, made from this one: docs/template.md. There is no second copy of the code: the files of this checkout are
 # copied and renamed. add-service.sh adds a service, and update.sh brings what this project learns later.
 
-command_new() { # folder --name name [--service name]... [--no-build]
-  local folder='' name='' services=() service singulars=' ' documents=yes
+command_new() { # folder --name name [--service name]... [--without name]... [--no-build]
+  local folder='' name='' services=() without=() service singulars=' ' documents=yes
   while (($#)); do
     case $1 in
       --name) name=${2:-} && shift ;;
       --service) services+=("${2:-}") && shift ;;
+      --without) without+=("${2:-}") && shift ;;
       --no-build) documents='' ;;
       -*) usage_error "new has no option $1: docs/template.md lists its options" ;;
       *) folder=$1 ;;
@@ -24,26 +25,29 @@ command_new() { # folder --name name [--service name]... [--no-build]
     [[ $singulars != *" $(one_of "$service") "* ]] || usage_error "the services are ${services[*]}: each needs a singular of its own"
     singulars+="$(one_of "$service") "
   done
+  ((${#without[@]} < 2)) || usage_error "--without is given twice: one of the services decides about an order, so one must stay"
+  for service in ${without[@]+"${without[@]}"}; do check_dropped "$service"; done
   [[ ! -e $folder || -z $(ls -A "$folder") ]] || die "$folder is not empty"
   mkdir -p "$folder" || die "$folder cannot be made"
   folder=$(cd "$folder" && pwd)
   # Otherwise the copy would be copied, too.
   [[ $folder != "$ROOT"/* ]] || git -C "$ROOT" check-ignore --quiet "$folder" || die "$folder is inside of this checkout: name a folder beside it"
-  make_project "$folder" "$name" "$documents" ${services[@]+"${services[@]}"} || die "the project could not be made: see above"
+  make_project "$folder" "$name" "$documents" "${without[*]-}" ${services[@]+"${services[@]}"} || die "the project could not be made: see above"
 }
 
-make_project() { # folder name documents services...; documents may be empty
-  local folder=$1 name=$2 documents=$3 service
-  shift 3
+make_project() { # folder name documents dropped services...; documents and dropped may be empty
+  local folder=$1 name=$2 documents=$3 dropped=$4 service
+  shift 4
   copy_checkout "$folder"
   require "${TO_BUILD[@]}"
+  [[ -z $dropped ]] || drop_service "$folder" "$dropped" || return
   for service in "$@"; do add_service "$folder" "$service" || return; done
-  forget_the_template "$folder" && rename_project "$folder" "$name" && name_the_origin "$folder" && write_origin "$folder" "$name" "$@" &&
-    (cd "$folder" && cargo fmt --all && e2e_sources | xargs -0 rustfmt && lock_versions) || return
+  forget_the_template "$folder" && rename_project "$folder" "$name" && name_the_origin "$folder" && write_origin "$folder" "$name" "$dropped" "$@" &&
+    (cd "$folder" && tidy_up) || return
   # The programs write them.
-  if [[ -n $documents ]] && (($#)); then
+  if [[ -n $documents && -n $dropped$* ]]; then
     say "its programs print its documents: the first build takes some minutes (--no-build leaves that to you)"
-    (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi "$@") || return
+    (cd "$folder" && env -u IDEM_DEV_DIR ./dev openapi) || return
   fi
   nothing_is_released "$folder"
   rm -rf "$folder/.git"
@@ -55,19 +59,17 @@ make_project() { # folder name documents services...; documents may be empty
 # Removes what only a template needs, and the history of this project.
 forget_the_template() { # folder
   local folder=$1
-  rm -rf "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/rare/{how-to,new,template}.sh
-  edit_lines "$folder/dev" 's/ rare\/(how-to|new|template)(?=[ ;])//g; $_ = "" if /command_(how_to|new|template) /' &&
-    edit_lines "$folder/dev" '$_ = "" if /^  \.\/dev (how-to|new|template) / .. /\)$| from this one$/' &&
-    edit_lines "$folder/.ci/run" '$_ = "" if /dev (how-to|template)/' &&
+  rm -rf "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/sizes.txt
+  forget_commands "$folder" how-to new template &&
     edit_lines "$folder/docs/architecture.md" '$_ = "" if /^`\.\/dev how-to NAME` /' &&
     edit_lines "$folder/docs/template.md" '$_ = "" if /^`\.\/dev new` makes / .. /^## / and !/^## /' &&
     edit_lines "$folder/docs/decisions/README.md" '$_ = "" if /\(0041-/' &&
-    edit_lines "$folder/CONTRIBUTING.md" '$_ = "" if /^\.\/dev (how-to|template) /; s/; of `how-to` and `template` it runs the short forms//' &&
+    edit_lines "$folder/CONTRIBUTING.md" 's/; of `how-to` and `template` it runs the short forms//' &&
     edit_lines "$folder/README.md" 's/^\| start a project .*/| take over what its origin has learnt since | [`.\/dev update`](docs\/template.md#take-over-what-the-origin-has-learnt) |/' &&
     edit_lines "$folder/README.md" 's/ is a reference application: / is an application: /' || return
   # The picture shows Idem.
-  rm "$folder"/docs/figures/lab-*.png
-  edit_lines "$folder/README.md" '$_ = "" if /^<picture>/ .. /^$/; s/(README\.md\)\)):$/$1./ if /^`\.\/dev lab`/'
+  rm -f "$folder"/docs/figures/lab-*.png
+  edit_text "$folder/README.md" 's/^<picture>.*?\n\n//ms; s/^`\.\/dev lab`[^:]*\K:$/./m'
 }
 
 # Renames the project in every text file: Idem, IDEM_ (settings), idem_ (roles, metrics) and idem- (crates, images). Licenses keep the
@@ -95,9 +97,9 @@ name_the_origin() { # folder
 }
 
 # What ./dev update reads.
-write_origin() { # folder name services...
-  local folder=$1 name=$2 commit list=''
-  shift 2
+write_origin() { # folder name dropped services...
+  local folder=$1 name=$2 dropped=$3 commit list=''
+  shift 3
   commit=$(git -C "$ROOT" rev-parse --verify HEAD) || return
   [[ -z $(git -C "$ROOT" status --porcelain) ]] ||
     say "this checkout has changes without a commit: ./dev update will take them for the owner's"
@@ -107,6 +109,7 @@ write_origin() { # folder name services...
 commit = "$commit"
 name = "$name"
 services = [${list#, }]
+without = [${dropped:+"\"$dropped\""}]
 ORIGIN
 }
 

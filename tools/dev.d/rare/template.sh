@@ -1,23 +1,27 @@
 # shellcheck shell=bash
-# A project that ./dev new makes, changed as its owner would, and brought to this checkout by ./dev update.
+# A project that ./dev new makes, changed as its owner would, and brought to this checkout by ./dev update; and one without payments.
 #
 #   .dev/template/idem/          the origin: this checkout with its history
-#   .dev/template/ticket-shop/   the project
+#   .dev/template/ticket-shop/   the first project
+#   .dev/template/seat-shop/     the second one
 
 TEMPLATE=$IDEM_DEV_DIR/template
 PROJECT=$TEMPLATE/ticket-shop
+WITHOUT=$TEMPLATE/seat-shop
 # The project is made by the ./dev new of this commit: a younger one, when an owner's change of below conflicts with what came since.
 MADE_FROM=6974fe1e82e991611f15c05911f641d2c8b21f47
 
 command_template() { # [--quick]
-  local try=use_project
-  [[ ${1:-} != --quick ]] || { try=try_quickly && shift; }
+  local updated=use_project without=use_project
+  [[ ${1:-} != --quick ]] || { updated=try_updated without=try_without && shift; }
   (($# == 0)) || usage_error "template takes no arguments but --quick"
   require git perl "${TO_BUILD[@]}"
   rm -rf "${TEMPLATE:?}" && mkdir -p "$TEMPLATE"
-  { clone_checkout "$TEMPLATE/idem" && make_older_project && change_as_owner && update_project && conflicts_are_those_of_git && "$try"; } ||
+  { clone_checkout "$TEMPLATE/idem" && make_older_project && change_as_owner && update_project && conflicts_are_those_of_git && "$updated" "$PROJECT"; } ||
     die "the project in $PROJECT is not sound: see above"
-  say "the project in $PROJECT is sound"
+  { "$TEMPLATE/idem/dev" new "$WITHOUT" --name ticket-shop --without payments --service seats --no-build && "$without" "$WITHOUT"; } ||
+    die "the project in $WITHOUT is not sound: see above"
+  say "the projects in $TEMPLATE are sound"
 }
 
 # A shallow clone may lack the older commit: the project is then made from the newest one, and the first update finds nothing.
@@ -49,19 +53,21 @@ conflicts_are_those_of_git() {
   git -C "$PROJECT" reset --quiet --hard
 }
 
-# Compiles the project, asks the rules of the architecture, runs the tests of the services that the owner has changed, and plays the
-# demo. In the target folder of this checkout, because third-party crates are the same.
-try_quickly() {
-  (
-    cd "$PROJECT" || exit
-    CARGO_TARGET_DIR=$(dirname "$BIN_DIR")
-    export CARGO_TARGET_DIR
-    keep_only_the_ports
-    set_own_version . || exit
-    # The rules that read documents come after the programs have written them.
-    ./dev check format lints && ./dev openapi && cargo test --quiet --package architecture &&
-      ./dev test -p orders -p inventory -p seats && ./dev demo && refuses_an_edited_migration
-  )
+# Compiles the project, asks the rules of the architecture, and runs the tests of the services that the owner has changed.
+try_updated() { (try_quickly "$1" 998 -p orders -p inventory -p seats); } # project
+
+# The same of the services that payments leaves, and the demo.
+try_without() { (try_quickly "$1" 999 -p orders -p inventory -p seats && ./dev demo && refuses_an_edited_migration); } # project
+
+# In the target folder of this checkout, because third-party crates are the same.
+try_quickly() { # project version tests...
+  cd "$1" || return
+  CARGO_TARGET_DIR=$(dirname "$BIN_DIR")
+  export CARGO_TARGET_DIR
+  keep_only_the_ports
+  set_own_version . "$2" && shift 2 || return
+  # The rules that read documents come after the programs have written them.
+  ./dev check format lints && ./dev openapi && cargo test --quiet --package architecture && ./dev test "$@"
 }
 
 # An owner edits the migration of the new service, which the data of the demo has already.
@@ -76,9 +82,9 @@ refuses_an_edited_migration() {
 }
 
 # As the README says, with nothing of this checkout.
-use_project() {
+use_project() { # project
   (
-    cd "$PROJECT" || exit
+    cd "$1" || exit
     keep_only_the_ports
     ./dev openapi && ./dev check && ./dev test && ./dev demo
   )

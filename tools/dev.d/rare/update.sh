@@ -43,6 +43,7 @@ commit_of_origin() { # commit
 make_base() { # older|newer commit
   local service arguments=(--name "$(answer_of name)" --no-build)
   for service in $(answer_of services); do arguments+=(--service "$service"); done
+  for service in $(answer_of without); do arguments+=(--without "$service"); done
   git -C "$UPDATE/origin" worktree add --quiet --detach "$UPDATE/made-by-$1" "$2" &&
     step "making the project from $2" "$UPDATE/made-by-$1/dev" new "$UPDATE/$1" "${arguments[@]}"
 }

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use contracts::events::{
-    CancelReason, OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, PaymentRequested,
-};
+use contracts::events::{CancelReason, OrderCancelled, OrderLine, OrderPlaced, PaymentRequested};
 use contracts::{Currency, Money, OrderId, PaymentId, streams};
 use envelope::{Envelope, Event, EventId, TenantId, Timestamp, Topics};
 use inbox::{Runner, RunnerSettings};
@@ -68,7 +66,7 @@ pub(crate) fn payment_requested(order: OrderId) -> Published {
 }
 
 pub(crate) fn confirmed(order: OrderId, sequence: i64) -> Published {
-    Published::by(tenant(), sequence, &OrderConfirmed { order, payment: PaymentId::generate() })
+    Published::by(tenant(), sequence, &testkit::confirmed(order))
 }
 
 pub(crate) fn cancelled(order: OrderId, sequence: i64) -> Published {

@@ -18,7 +18,7 @@ mod listing;
 mod metrics;
 mod operators;
 mod parked;
-mod payments_alone;
+mod payments;
 mod peers;
 mod placing;
 mod reading;

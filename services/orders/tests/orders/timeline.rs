@@ -1,15 +1,13 @@
 //! The timeline of an order, over HTTP.
 
-use contracts::events::{
-    PaymentCaptured, PaymentRefundFailed, PaymentRefunded, StockRejected, StockReleased, StockReserved,
-    StockShipped,
-};
-use contracts::{Currency, Money, OrderId, PaymentId, RefundId};
+use contracts::events::{PaymentCaptured, StockRejected, StockReleased, StockReserved, StockShipped};
+use contracts::{Currency, Money, OrderId};
 use serde_json::{Value, json};
 use testkit::{eventually, identity};
-use uuid::Uuid;
 
 use crate::bench::{Bench, key, order, problem};
+use crate::parked::id_of;
+use crate::payments::payment_of;
 use crate::peers::Peers;
 
 async fn timeline(bench: &Bench, order: OrderId) -> Vec<Value> {
@@ -21,7 +19,7 @@ async fn timeline(bench: &Bench, order: OrderId) -> Vec<Value> {
 }
 
 /// Waits for this number of entries and compares them: what, state, and the cause's kind and origin.
-async fn entries(bench: &Bench, order: OrderId, expected: &[[&str; 4]]) -> Vec<Value> {
+pub(crate) async fn entries(bench: &Bench, order: OrderId, expected: &[[&str; 4]]) -> Vec<Value> {
     let entries = eventually("the entries of a timeline", async || {
         let entries = timeline(bench, order).await;
         (entries.len() >= expected.len()).then_some(entries)
@@ -39,23 +37,13 @@ async fn entries(bench: &Bench, order: OrderId, expected: &[[&str; 4]]) -> Vec<V
 }
 
 /// Waits until a timeline has this number of entries. Other services answer an event after they have received it.
-async fn reaches(bench: &Bench, order: OrderId, entries: usize) {
+pub(crate) async fn reaches(bench: &Bench, order: OrderId, entries: usize) {
     let what = format!("a timeline has {entries} entries");
     eventually(&what, async || (timeline(bench, order).await.len() == entries).then_some(())).await;
 }
 
 fn cause(entry: &Value) -> &str {
     entry["cause"]["id"].as_str().unwrap()
-}
-
-/// The payment that the order has requested.
-async fn payment_of(bench: &Bench, order: OrderId) -> PaymentId {
-    let read: Value = bench.get("acme", &format!("/v1/orders/{order}")).await.json().await.unwrap();
-    read["payment_id"].as_str().unwrap().parse::<Uuid>().unwrap().into()
-}
-
-fn id_of(order: &Value) -> OrderId {
-    order["id"].as_str().unwrap().parse::<Uuid>().unwrap().into()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,48 +83,6 @@ async fn a_timeline_shows_each_step_with_its_cause() {
     assert_eq!(causes, [&reserved, &reserved, &captured, &captured, &shipped]);
     let read: Value = bench.get("acme", &format!("/v1/orders/{order}")).await.json().await.unwrap();
     assert_eq!(entries[4]["at"], read["updated_at"]);
-    peers.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_event_about_an_ended_order_changes_nothing_and_is_in_its_timeline() {
-    let bench = Bench::start().await;
-    bench.item("acme", "TEA", 450, "EUR").await;
-    let mut peers = Peers::of(&bench).await;
-    let order = id_of(&bench.placed("acme").await);
-    peers.publish(&StockReserved { order }).await;
-    reaches(&bench, order, 3).await;
-    let reason = json!({"reason": "changed my mind"});
-    let cancel = bench.post("acme", &format!("/v1/orders/{order}/cancel"), &key(), &reason);
-    let cancelled: Value = cancel.send().await.unwrap().json().await.unwrap();
-    assert_eq!(cancelled["status"], "cancelled");
-
-    let (payment, amount) = (payment_of(&bench, order).await, Money::new(900, Currency::Eur));
-    peers.publish(&PaymentCaptured { payment, order: Some(order), amount }).await;
-    peers
-        .publish(&PaymentRefunded { payment, order: Some(order), refund: RefundId::generate(), amount })
-        .await;
-    let (order_of, refund, code) = (Some(order), RefundId::generate(), "lost_or_stolen_card".to_owned());
-    peers.publish(&PaymentRefundFailed { payment, order: order_of, refund, amount, code }).await;
-    reaches(&bench, order, 7).await;
-    peers.publish(&StockReleased { order }).await;
-    entries(
-        &bench,
-        order,
-        &[
-            ["OrderPlaced", "pending", "request", "shop"],
-            ["StockReserved", "awaiting_payment", "message", "inventory"],
-            ["PaymentRequested", "awaiting_payment", "message", "inventory"],
-            ["OrderCancelled", "cancelled", "request", "shop"],
-            ["PaymentCaptured", "cancelled", "message", "payments"],
-            ["PaymentRefunded", "cancelled", "message", "payments"],
-            ["PaymentRefundFailed", "cancelled", "message", "payments"],
-            ["StockReleased", "cancelled", "message", "inventory"],
-        ],
-    )
-    .await;
-    let read: Value = bench.get("acme", &format!("/v1/orders/{order}")).await.json().await.unwrap();
-    assert_eq!(read, cancelled);
     peers.stop().await;
 }
 

@@ -6,8 +6,9 @@ use harness::orders::Order;
 use harness::{Result, until};
 
 use super::books::Charged;
+use super::euros;
 use crate::demo::{Demo, LIMIT, TEA};
-use crate::report::{Step, euros, span};
+use crate::report::{Step, span};
 
 /// The card is declined: the stock is released, and no money is taken.
 pub(crate) async fn declined(demo: &Demo<'_>, step: &mut Step<'_>) -> Result<()> {

@@ -3,8 +3,9 @@
 use harness::payments::{AmountOwed, BooksAgree};
 use harness::{Part, Result};
 
+use super::euros;
 use crate::demo::Demo;
-use crate::report::{Step, euros};
+use crate::report::Step;
 use crate::steps::operator;
 
 const AUDIT: &str = "./dev run payments audit";

@@ -9,12 +9,13 @@ mod reconciled;
 mod refunds;
 mod webhook;
 
+use contracts::{Currency, Money};
 use harness::payments::Sum;
 use harness::{Part, Result};
 use uuid::Uuid;
 
 use crate::demo::Demo;
-use crate::report::{Step, euros};
+use crate::report::Step;
 use crate::steps::Run;
 use crate::steps::of_services::ServiceSide;
 
@@ -95,4 +96,9 @@ impl ServiceSide for Side {
         step.detail(format!("           the confirmed orders cost {}", euros(owed)));
         Ok(())
     }
+}
+
+/// Minor units as EUR, the currency of all items of the demo.
+fn euros(amount: i64) -> String {
+    Money::new(amount, Currency::Eur).to_string()
 }

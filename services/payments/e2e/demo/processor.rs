@@ -7,8 +7,9 @@ use harness::{Part, Result, until};
 use serde_json::{Value, json};
 
 use super::books::{ChargeCall, Charged};
+use super::euros;
 use crate::demo::{Demo, LIMIT, TEA};
-use crate::report::{Step, euros, span};
+use crate::report::{Step, span};
 
 const CHARGE: &str = "POST /v1/payment_intents";
 const HINT: &str = "./dev logs payments";

@@ -6,9 +6,10 @@ use harness::payments::{Payment, charge, refund};
 use harness::{Api, Error, Part, Response, Result, until};
 
 use super::books::Charged;
+use super::euros;
 use crate::clients::concurrently;
 use crate::demo::{Demo, LIMIT, first_execution};
-use crate::report::{Step, euros};
+use crate::report::Step;
 
 const TIMES: usize = 20;
 const TAKEN: Money = Money::new(4500, Currency::Eur);

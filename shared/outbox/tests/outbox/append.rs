@@ -1,16 +1,39 @@
 //! Appending one event: it is part of its transaction, complete in its topic, and never too large for it.
 
-use contracts::events::{OrderConfirmed, PaymentRequested};
+use contracts::events::OrderConfirmed;
 use contracts::{OrderId, streams};
 use database::UnitOfWork;
-use envelope::{Event, header};
+use envelope::{Event, Stream, header};
 use futures_util::FutureExt;
 use outbox::{AppendError, MAX_PAYLOAD};
+use serde::{Deserialize, Serialize};
 use testkit::{TestDatabase, TestTopics};
+use uuid::Uuid;
 
-use crate::common::{append_one, confirmed, relay, rows, settings, tenant, text, wait_for, with_text};
+use crate::common::{append_one, confirmed, relay, rows, settings, tenant, text, wait_for};
 
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+/// An event of any size.
+#[derive(Serialize, Deserialize)]
+struct Text {
+    order: OrderId,
+    text: String,
+}
+
+impl Event for Text {
+    const TYPE: &'static str = "orders.Text.v1";
+    const STREAM: Stream = streams::ORDERS;
+    const AGGREGATE: &'static str = "order";
+
+    fn aggregate(&self) -> Uuid {
+        self.order.uuid()
+    }
+}
+
+fn with_text(text: String) -> Text {
+    Text { order: OrderId::generate(), text }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_event_arrives_as_it_was_appended() {
@@ -90,7 +113,7 @@ async fn an_oversized_event_is_refused_before_it_is_written() {
     let mut tx = database.begin().await.unwrap();
     let refused = outbox::append(&mut tx, &tenant(), 1, &event).unwrap_err();
     assert!(
-        matches!(&refused, AppendError::TooLarge { kind, size } if kind == PaymentRequested::TYPE && *size > MAX_PAYLOAD),
+        matches!(&refused, AppendError::TooLarge { kind, size } if kind == Text::TYPE && *size > MAX_PAYLOAD),
         "{refused}"
     );
     tx.commit().await.unwrap(); // even if the caller commits after the error
@@ -102,7 +125,7 @@ async fn the_largest_event_that_is_accepted_can_be_published() {
     let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
     let around = serde_json::to_vec(&with_text(String::new())).unwrap().len();
     // Text that does not compress.
-    let noise = || uuid::Uuid::new_v4().simple().to_string();
+    let noise = || Uuid::new_v4().simple().to_string();
     let text: String = std::iter::repeat_with(noise).take(MAX_PAYLOAD / 32).collect();
     append_one(&database, 1, &with_text(text[..MAX_PAYLOAD - around].to_owned())).await;
 

@@ -2,8 +2,8 @@
 
 use std::process::Output;
 
+use contracts::OrderId;
 use contracts::events::OrderConfirmed;
-use contracts::{OrderId, PaymentId};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -37,7 +37,7 @@ pub(crate) async fn confirm(
 ) {
     let brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
     let (publisher, mut acks) = Publisher::connect(&brokers).unwrap();
-    let event = OrderConfirmed { order, payment: PaymentId::generate() };
+    let event = testkit::confirmed(order);
     let topic = format!("{}.orders.events", surroundings.deployment());
     let (key, payload) = (order.to_string(), serde_json::to_vec(&event).unwrap());
     for sequence in sequences {

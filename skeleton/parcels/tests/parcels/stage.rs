@@ -4,8 +4,7 @@ use actix_web::App;
 use actix_web::body::to_bytes;
 use actix_web::dev::Service as _;
 use actix_web::test::{TestRequest, init_service};
-use contracts::events::OrderConfirmed;
-use contracts::{OrderId, PaymentId};
+use contracts::OrderId;
 use database::Database;
 use edge::{Authenticator, Edge, EdgeSettings};
 use envelope::Topics;
@@ -14,7 +13,7 @@ use parcels::Parcels;
 use parcels::events::ParcelId;
 use runtime::{Context, Service};
 use serde_json::{Value, json};
-use testkit::{Background, TestDatabase, TestTopics, eventually, identity, publish, record};
+use testkit::{Background, TestDatabase, TestTopics, confirmed, eventually, identity, publish, record};
 use uuid::Uuid;
 
 /// The tenant of `testkit`'s messages.
@@ -47,14 +46,14 @@ impl Stage {
     /// Publishes the confirmation of a new order, so often. Returns the order once its parcel is in the list.
     pub(crate) async fn confirmed(&self, times: usize) -> OrderId {
         let order = OrderId::generate();
-        let confirmed = record(&self.topics, 1, &OrderConfirmed { order, payment: PaymentId::of(order) });
+        let message = record(&self.topics, 1, &confirmed(order));
         let consumer = Parcels::consumer(&self.context()).unwrap();
         let database = Database::clone(&self.database);
         let settings = RunnerSettings::default();
         let runner =
             Runner::join(database, &self.topics.brokers(), &self.topics, consumer, settings).unwrap();
         let listener = Background::run(|stop| async move { runner.run(stop).await });
-        publish(&self.topics, &vec![confirmed; times]).await;
+        publish(&self.topics, &vec![message; times]).await;
         self.topics.wait_until_consumed("parcels", &[contracts::streams::ORDERS]).await;
         listener.stop().await;
         eventually("the parcel", async || self.parcel(TENANT, order).await.map(|_| ())).await;

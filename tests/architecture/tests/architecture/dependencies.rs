@@ -1,13 +1,10 @@
 //! The dependencies of the workspace keep the rules of `src/rules.rs`.
 
-use std::fs;
-use std::path::Path;
-
 use architecture::graph::Graph;
 use architecture::rules::violations;
 use cargo_metadata::{Metadata, MetadataCommand};
 
-fn metadata() -> Metadata {
+pub(crate) fn metadata() -> Metadata {
     MetadataCommand::new().other_options(["--locked".to_owned()]).exec().expect("cargo metadata")
 }
 
@@ -31,29 +28,4 @@ fn no_member_brings_http_2_into_the_services() {
     let node = resolved.into_iter().find(|node| node.id == actix.id).unwrap();
     let features: Vec<String> = node.features.iter().map(ToString::to_string).collect();
     assert!(!features.contains(&"http2".to_owned()), "actix-web is compiled with {features:?}");
-}
-
-/// The lab shows what everybody can see: HTTP, `/metrics`, `operator` and `./dev`. The harness could read more for it.
-#[test]
-fn the_lab_reads_no_database_and_no_topic_itself() {
-    let graph = Graph::of(&metadata());
-    let used = &graph.normal["lab"];
-    for driver in ["audits", "database", "diesel", "diesel-async", "messaging", "rdkafka", "tokio-postgres"] {
-        assert!(!used.contains(driver), "lab uses {driver}");
-    }
-    let mut sources = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/lab/src")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { sources.push(path) }
-        }
-    }
-    assert!(sources.len() > 10, "{sources:?}");
-    for source in sources {
-        let text = fs::read_to_string(&source).unwrap();
-        let mut words = text.split(|c: char| !c.is_alphanumeric());
-        let reader = words.find(|word| ["Books", "Positions", "Session"].contains(word));
-        assert_eq!(reader, None, "{}", source.display());
-    }
 }

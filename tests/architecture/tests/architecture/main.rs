@@ -14,6 +14,7 @@ mod dependencies;
 mod documents;
 mod how_to;
 mod kubernetes;
+mod lab;
 mod migrations;
 mod monitoring;
 mod new_service;

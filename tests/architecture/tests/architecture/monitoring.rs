@@ -7,19 +7,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// How the names of our metrics begin.
-const FAMILIES: [&str; 10] = [
-    "idempotency_",
-    "outbox_",
-    "inbox_",
-    "payments_",
-    "orders_",
-    "http_",
-    "database_",
-    "idem_",
-    "job_",
-    "invariant_",
-];
+/// How the names of our metrics begin, beside those of a service, which begin with its name.
+const FAMILIES: [&str; 8] =
+    ["idempotency_", "outbox_", "inbox_", "http_", "database_", "idem_", "job_", "invariant_"];
 
 /// The suffixes that Prometheus adds to the name of a counter or histogram.
 const SUFFIXES: [&str; 4] = ["_total", "_bucket", "_sum", "_count"];
@@ -45,9 +35,13 @@ fn rules() -> Vec<Value> {
 
 /// The names of our metrics in an expression.
 fn metrics(expression: &str) -> BTreeSet<&str> {
+    let own: Vec<String> = architecture::services::names().iter().map(|name| format!("{name}_")).collect();
     expression
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'))
-        .filter(|word| FAMILIES.iter().any(|family| word.starts_with(family)))
+        .filter(|word| {
+            FAMILIES.iter().any(|family| word.starts_with(family))
+                || own.iter().any(|own| word.starts_with(own))
+        })
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! `./dev add-service`, tried on a copy of this checkout: a service is its folder, and few lines outside of it.
+//! `./dev add-service` and `./dev drop`, tried on a copy of this checkout: a service is its folder, and few lines outside of it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,7 +26,7 @@ fn run(folder: &Path, command: &str) -> String {
 }
 
 #[test]
-fn a_new_service_touches_at_most_ten_files_outside_its_folder() {
+fn a_new_service_touches_at_most_ten_files_outside_its_folder_and_leaves_nothing_when_it_is_dropped() {
     // The owner of another project may have deleted the skeleton, or use every port.
     if services::SKELETON.is_empty() || services::ALL.len() >= 8 {
         return;
@@ -60,4 +60,8 @@ fn a_new_service_touches_at_most_ten_files_outside_its_folder() {
     let left =
         run(&copy.0, "grep -rli parcel services/lanterns migrations/lanterns openapi/lanterns.json || true");
     assert_eq!(left, "", "these files still have the words of the skeleton");
+
+    run(&copy.0, "./dev drop lanterns --no-build && git add -A");
+    let differs = run(&copy.0, "git diff --cached --stat HEAD~");
+    assert_eq!(differs, "", "an added service that is dropped leaves nothing behind");
 }

@@ -61,11 +61,6 @@ impl PatientClient {
         self.client.send(self.endpoint(request.part, attempt), request).await
     }
 
-    /// Reads until the body of a response meets the condition, and returns that body.
-    pub(crate) async fn reads_until(&self, request: &Request, is_end: impl Fn(&Value) -> bool) -> Value {
-        self.read_until(request, PAUSE, is_end).await
-    }
-
     /// Waits until an order is confirmed or cancelled.
     pub(super) async fn end_of(&self, order: Uuid) {
         let request = Request::get(Part::ORDERS, format!("/v1/orders/{order}"));
@@ -73,7 +68,13 @@ impl PatientClient {
         self.read_until(&request, 10 * PAUSE, has_ended).await;
     }
 
-    async fn read_until(&self, request: &Request, pause: Duration, is_end: impl Fn(&Value) -> bool) -> Value {
+    /// Reads, with this pause, until the body of a response meets the condition, and returns that body.
+    pub(crate) async fn read_until(
+        &self,
+        request: &Request,
+        pause: Duration,
+        is_end: impl Fn(&Value) -> bool,
+    ) -> Value {
         let start = Instant::now();
         loop {
             if let Ok(response) = self.send_to(self.next_turn(), request).await

@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use client::PatientClient;
 pub use responses::Responses;
-pub(crate) use responses::id_of;
 
 use crate::{Customer, TEA, of_services};
 

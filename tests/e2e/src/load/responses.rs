@@ -102,7 +102,7 @@ impl Responses {
     }
 }
 
-pub(crate) fn id_of(view: &Value) -> Uuid {
+fn id_of(view: &Value) -> Uuid {
     view["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("no id: {view}"))
 }
 

@@ -36,12 +36,6 @@ impl Stack {
             settings.extend(options.collector.clone().map(|url| ("IDEM_TRACES__ENDPOINT", url)));
             settings.extend(options.lease_seconds.map(|it| ("IDEM_RELAY__LEASE_SECONDS", it.to_string())));
         }
-        if let (Part::ORDERS, Some(seconds)) = (part, options.expiry_seconds) {
-            settings.extend([
-                ("IDEM_SAGA__EXPIRY_SECONDS", seconds.to_string()),
-                ("IDEM_SAGA__EXPIRY_POLL_MILLISECONDS", "50".to_owned()),
-            ]);
-        }
         let kafka = if part.is_service() { kafka_variables(&self.topics.brokers()) } else { Vec::new() };
         let usual = settings.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(kafka);
         usual.chain(of_services::settings(self, part, options)).collect()

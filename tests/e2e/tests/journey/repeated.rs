@@ -31,9 +31,11 @@ async fn a_repeated_request_is_one_order_and_equal_responses() {
 async fn rewound_consumers_change_nothing() {
     let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 100).await;
-    for _ in 0..3 {
-        customer.buys(2).await;
-    }
+    customer.buys(2).await;
+    customer.buys(2).await;
+    stack.settled().await;
+    let of_two_orders = stack.events().await;
+    customer.buys(2).await;
     stack.settled().await;
     let (before, events) = (customer.stock().await, stack.events().await);
 
@@ -55,5 +57,9 @@ async fn rewound_consumers_change_nothing() {
     stack.settled().await;
     let after = customer.stock().await;
     assert_eq!((after.on_hand, after.reserved), (before.on_hand - 1, before.reserved));
-    assert_eq!(stack.events().await, events + 6, "an order has six events");
+    assert_eq!(
+        stack.events().await,
+        events + (events - of_two_orders),
+        "a new order has as many events as an old one"
+    );
 }

@@ -53,6 +53,7 @@ pub(crate) trait Platform {
     /// A bearer token with all scopes of this tenant.
     fn token<'a>(&'a self, tenant: &'a str) -> Pending<'a, String>;
     /// Runs an operator's command of a service, such as `audit`. A failed command is no error.
+    #[allow(dead_code, reason = "for the steps of the services: a project without one of them may use less")]
     fn command<'a>(&'a self, of: Part, command: &'a [&'a str]) -> Pending<'a, CommandOutput>;
     /// Does it to all of these processes. To start an empty list is to start every process that does not run.
     fn act<'a>(&'a self, action: Action<'a>, on: &'a [Instance]) -> Pending<'a, ()>;

@@ -6,7 +6,6 @@ mod screen;
 use std::fmt::{Debug, Display};
 use std::time::{Duration, Instant};
 
-use contracts::{Currency, Money};
 use harness::Result;
 pub(crate) use screen::Screen;
 
@@ -151,11 +150,6 @@ pub(crate) fn span(duration: Duration) -> String {
     } else {
         format!("{:.1} s", duration.as_secs_f64())
     }
-}
-
-/// Minor units as EUR, the currency of all items of the demo.
-pub(crate) fn euros(amount: i64) -> String {
-    Money::new(amount, Currency::Eur).to_string()
 }
 
 #[cfg(test)]

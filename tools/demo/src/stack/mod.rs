@@ -117,6 +117,7 @@ impl Stack {
     }
 
     /// Restarts a process. Orders that it accepts live so many seconds, or the usual time.
+    #[allow(dead_code, reason = "for the steps of the services: a project without one of them may use less")]
     pub(crate) async fn restart(&self, instance: Instance, order_life: Option<u32>) -> Result<()> {
         self.unavailable().insert(instance);
         self.platform.act(Action::Restart { order_life }, &[instance]).await?;

@@ -12,7 +12,9 @@ mod cures;
 mod explain;
 mod gaps;
 mod obstacles;
+mod of_services;
 
+use diesel_async::SimpleAsyncConnection;
 use e2e::{Part, Stack};
 use harness::CommandOutput;
 use serde_json::Value;
@@ -77,6 +79,34 @@ async fn cures(stack: &Stack, order: Uuid, service: Part) -> String {
     let command = cure(stack, order, service).await;
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     stack.operate(service, &words).await.expect_success(format!("{words:?}")).unwrap()
+}
+
+/// Adds a statement's rows as the owner of a database.
+async fn plant(stack: &Stack, part: Part, sql: &str) {
+    stack.database(part).owner().await.batch_execute(sql).await.unwrap();
+}
+
+/// Panics unless the page has these texts, each in a later line than the one before.
+fn in_order(output: &CommandOutput, steps: &[&str]) {
+    let mut lines = output.stdout.lines();
+    for step in steps {
+        assert!(lines.any(|line| line.contains(step)), "{step} is not at its place in\n{}", output.stdout);
+    }
+}
+
+/// Whether the last line of a page names no obstacle: the status of the order, what each service adds to it, and the end of its stock.
+fn ends(line: &str, status: &str, stock: &str) -> bool {
+    line.starts_with(&format!("status: {status}")) && line.ends_with(stock) && !line.contains(';')
+}
+
+/// The violations that a question of the audit finds, which must find some.
+async fn violations(stack: &Stack, question: &str) -> Vec<String> {
+    let output = run(&sources(stack), &["audit", "--json"]).await;
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    let asked = report["asked"].as_array().unwrap();
+    let row = asked.iter().find(|row| row["question"] == question).unwrap();
+    row["violations"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
 }
 
 /// The last line of a page.

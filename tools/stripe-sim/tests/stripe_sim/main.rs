@@ -9,6 +9,7 @@
 
 mod audits;
 mod charges;
+mod explain;
 mod faults;
 mod keys;
 mod later_refunds;

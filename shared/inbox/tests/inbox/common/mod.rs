@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use contracts::events::{CancelReason, ItemChanged, OrderCancelled, OrderConfirmed, OrderPlaced};
-use contracts::{Currency, ItemId, Money, OrderId, PaymentId, streams};
+use contracts::{Currency, ItemId, Money, OrderId, streams};
 use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
 use diesel::prelude::*;
@@ -16,6 +16,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use envelope::{Event, Message};
 use inbox::{Consumer, HandlerError, InboxMetrics, Runner, RunnerSettings, no_locks};
 use messaging::admin;
+pub(crate) use testkit::confirmed;
 use testkit::{Background, Metrics, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 use uuid::Uuid;
@@ -148,10 +149,6 @@ pub(crate) async fn record_effect<E: Event>(
         .execute(tx)
         .await?;
     Ok(())
-}
-
-pub(crate) fn confirmed(order: OrderId) -> OrderConfirmed {
-    OrderConfirmed { order, payment: PaymentId::from(order.uuid()) }
 }
 
 pub(crate) fn placed(order: OrderId) -> OrderPlaced {

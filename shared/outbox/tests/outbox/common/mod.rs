@@ -7,18 +7,19 @@ use std::error::Error;
 use std::time::Duration;
 
 use clap::Parser;
-use contracts::events::{OrderConfirmed, PaymentRequested, StockReserved};
-use contracts::{Currency, Money, OrderId, PaymentId, streams};
+use contracts::events::StockReserved;
+use contracts::{OrderId, streams};
 use database::{Database, Settings, Tx};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use envelope::{Event, Stream, TenantId, Timestamp, header};
+use envelope::{Event, Stream, TenantId, header};
 use idempotency::KeyPolicy;
 use messaging::{Brokers, ReceivedMessage};
 use operators::{CommandOutput, Installation, OperatorCommand, OutboxCommand};
 use outbox::{Relay, RelaySettings};
 use serde_json::Value;
+pub(crate) use testkit::confirmed;
 use testkit::{Background, TestDatabase, TestTopics, eventually};
 use tokio::runtime::Handle;
 use uuid::Uuid;
@@ -69,25 +70,9 @@ pub(crate) fn tenant() -> TenantId {
     "acme".parse().unwrap()
 }
 
-/// An event of the orders' stream.
-pub(crate) fn confirmed(order: OrderId) -> OrderConfirmed {
-    OrderConfirmed { order, payment: PaymentId::generate() }
-}
-
 /// An event of the inventory's stream.
 pub(crate) fn reserved(order: OrderId) -> StockReserved {
     StockReserved { order }
-}
-
-/// An event of any size.
-pub(crate) fn with_text(payment_method: String) -> PaymentRequested {
-    PaymentRequested {
-        order: OrderId::generate(),
-        payment: PaymentId::generate(),
-        amount: Money::new(1999, Currency::Eur),
-        payment_method,
-        expires_at: Timestamp::from_rfc3339("2026-11-20T12:00:00Z"),
-    }
 }
 
 /// Writes an event and leaves the transaction open: the event has its id and is not visible.
