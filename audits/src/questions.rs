@@ -12,8 +12,6 @@ pub struct Database(&'static str);
 impl Database {
     /// Orders.
     pub const ORDERS: Self = Self("orders");
-    /// Items and stock.
-    pub const INVENTORY: Self = Self("inventory");
 
     /// The database of this name.
     pub const fn of(name: &'static str) -> Self {

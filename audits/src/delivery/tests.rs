@@ -94,6 +94,7 @@ fn first_occurrences_out_of_order_are_a_violation() {
 #[test]
 fn a_message_without_an_inbox_entry_is_a_violation() {
     let mut delivery = delivered();
-    delivery.entered.insert(Database::INVENTORY, vec![id(2)]);
+    let reader = readers_of_orders().next().unwrap();
+    delivery.entered.insert(reader, vec![id(2)]);
     assert_eq!(delivery.unconsumed().len(), 1);
 }

@@ -73,6 +73,11 @@ struct StoredReservation {
     state: String,
 }
 
+impl Part {
+    /// The service of the stock.
+    pub const INVENTORY: Self = Self::of("inventory");
+}
+
 /// Promise 4 across two databases: a confirmed order has shipped, and a cancelled order keeps no stock. The violations, in sentences.
 fn violations(orders: &[StoredOrder], reservations: Vec<StoredReservation>) -> Vec<String> {
     let reservations: BTreeMap<Uuid, StoredReservation> =
@@ -100,14 +105,22 @@ fn violations(orders: &[StoredOrder], reservations: Vec<StoredReservation>) -> V
 /// The side of inventory.
 pub(crate) struct Side;
 
+/// Pieces that are held for open orders.
+const HELD: &str = "SELECT count(*) FROM reservation WHERE state = 'held'";
+
 impl ServiceSide for Side {
+    async fn in_progress(books: &Books) -> Result<Vec<String>> {
+        let held = books.count(Part::INVENTORY, HELD).await?;
+        Ok((held > 0).then(|| format!("{held} reservations are held")).into_iter().collect())
+    }
+
     async fn ask_joined(books: &Books) -> Vec<Asked> {
         let found = async {
             let query = sql_query("SELECT order_id, tenant_id, state FROM reservation");
             let reservations = books.load(Part::INVENTORY, query).await?;
             Ok(violations(&books.orders().await?, reservations))
         };
-        let databases = vec![Database::ORDERS, Database::INVENTORY];
+        let databases = vec![Database::ORDERS, Database::of("inventory")];
         vec![Asked::joined("orders and stock agree", databases, "./dev explain ORDER", found.await)]
     }
 }

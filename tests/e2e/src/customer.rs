@@ -1,7 +1,7 @@
 //! A client of one tenant: puts items on sale, orders, cancels, reads. Every failure panics.
 
 use contracts::{Currency, Money};
-use harness::inventory::{Stock, put_item};
+use harness::inventory::put_item;
 use harness::orders::{Order, place_order};
 use harness::{Api, Client, Endpoint, Part, Request, Response};
 use testkit::{eventually, identity};
@@ -54,11 +54,6 @@ impl Customer {
     /// Sends a request that must get a response.
     pub async fn send(&self, request: &Request) -> Response {
         self.api.send(request).await.unwrap()
-    }
-
-    /// The stock of TEA.
-    pub async fn stock(&self) -> Stock {
-        self.api.stock(TEA).await.unwrap()
     }
 
     /// An order.

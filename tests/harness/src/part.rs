@@ -16,8 +16,6 @@ pub struct Part(&'static str);
 impl Part {
     /// The broker.
     pub const KAFKA: Self = Self("kafka");
-    /// The service of the stock.
-    pub const INVENTORY: Self = Self(Database::INVENTORY.name());
     /// The service of the orders.
     pub const ORDERS: Self = Self(Database::ORDERS.name());
 

@@ -38,17 +38,21 @@ check_dropped() { # service
 
 drop_service() ( # checkout service
   cd "$1" || exit
-  local service=$2 program parts=("$2") operations tests
+  local service=$2 program parts=("$2") operations tests how_tos=() file
   while IFS= read -r program; do parts+=("$program"); done < <(sed -n 's/^\([a-z]*\) = { program = .*/\1/p' "services/$service/service.toml")
   operations=$(sed -n 's/.*"operationId": "\(.*\)".*/\1/p' "openapi/$service.json")
   tests=$(test_names)
+  for file in docs/how-to/*.diff; do
+    if [[ -e $file ]] && git apply --check "$file" 2>/dev/null; then how_tos+=("$file"); fi
+  done
   if [[ -e services/$service/drop ]]; then
     # shellcheck source=/dev/null
     source "services/$service/drop/rules.sh"
-    "drop_$service" && apply_patches "services/$service" || exit
+    "drop_$service" && apply_patches "services/$service" && forget_drops || exit
   fi
   rm -rf "services/${service:?}" "migrations/$service" openapi/{,released/}"$service.json" &&
-    forget_parts "${parts[@]}" && forget_in_documents "$operations" "$(comm -23 <(echo "$tests") <(test_names))" "${parts[@]}"
+    forget_parts "${parts[@]}" && forget_how_tos ${how_tos[@]+"${how_tos[@]}"} &&
+    forget_in_documents "$operations" "$(comm -23 <(echo "$tests") <(test_names))" "${parts[@]}"
 )
 
 # The functions whose names are sentences.
@@ -62,6 +66,12 @@ apply_patches() { # folder
   done
   ((status == 0)) || say "some pieces of $1/drop do not fit these files. They are in: $(git ls-files --others -- '*.rej' | tr '\n' ' ')"
   return "$status"
+}
+
+# Because the rules and patches of each service expect all others, no other of the first services can go afterwards.
+forget_drops() {
+  rm -r services/*/drop
+  edit_text docs/template.md 's/^\| `--without [^\n]*\n//m; s/^`\.\/dev drop .*?\n\n.*? orders cannot go\./`.\/dev drop NAME` drops a service that `.\/dev add-service` made. orders cannot go./ms'
 }
 
 # The lines that tell_the_others has written, or that stand there for the first services.
@@ -93,20 +103,26 @@ forget_in_documents() { # operations tests, names of parts
   edit_text docs/problems.md 's/^## [^\n]*\n\n[^\n]*\n\n\*\*[^\n]*\*\* `'"$service"'`.*?(?=^## |\z)//gms; s/\n+\z/\n/'
   edit_text docs/metrics.md 's/^\| `'"$service"'_[^\n]*\n//mg'
   [[ -z $operations ]] || edit_text docs/operations.md 's/^\| `(?:'"$operations"')`[^\n]*\n//mg'
-  forget_how_tos && git ls-files -z -- '*.md' ':!docs/decisions' ':!CHANGELOG.md' ':!skeleton/*/problems.md' | while IFS= read -r -d '' file; do
+  git ls-files -z -- '*.md' ':!docs/decisions' ':!CHANGELOG.md' ':!skeleton/*/problems.md' | while IFS= read -r -d '' file; do
     [[ ! -e $file ]] || FOLDER=$(dirname "$file") edit_text "$file" '
       s/`(?:'"${tests:-no test}"'|(?:'"$parts"')\/\w+)`(?:, )?//g; s/, (?= \||$)//mg if $ENV{FOLDER} eq "docs";
       s{\[([^\[\]]*)\]\((?!http|#|\w+::)([^()\s#]+)(#[^()\s]*)?\)}{-e "$ENV{FOLDER}/$2" ? $& : $1}ge'
   done
 }
 
-# The how-tos whose diffs change what is gone.
-forget_how_tos() {
+# The how-tos that fitted before and fit no more.
+forget_how_tos() { # files...
   local file
-  for file in docs/how-to/*.diff; do
-    if [[ ! -e $file ]] || git apply --check "$file" 2>/dev/null; then continue; fi
-    rm "$file" && edit_text docs/architecture.md 's/^\|[^\n]*\(how-to\/'"$(basename "$file")"'\)[^\n]*\n//mg'
+  for file in "$@"; do
+    if [[ -e $file ]] && git apply --check "$file" 2>/dev/null; then continue; fi
+    rm -f "$file" && edit_text docs/architecture.md 's/^\|[^\n]*\(how-to\/'"$(basename "$file")"'\)[^\n]*\n//mg'
   done
+  # Without the last one, the sections of the page are all.
+  if [[ -e docs/how-to && -z $(ls docs/how-to) ]]; then
+    rmdir docs/how-to && forget_commands . how-to && edit_text docs/template.md 's/^\| the diffs of `docs\/how-to`[^\n]*\n//m' &&
+      edit_text docs/architecture.md 's/^Four of the sections .*?(?=^## )/The sections below have the steps.\n\n/ms' &&
+      edit_text CONTRIBUTING.md 's/`how-to` and `template` it runs the short forms/`template` it runs the short form/'
+  fi
 }
 
 # Words for a regular expression.

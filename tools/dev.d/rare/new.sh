@@ -61,10 +61,10 @@ forget_the_template() { # folder
   local folder=$1
   rm -rf "$folder"/docs/decisions/0041-* "$folder"/tools/dev.d/sizes.txt
   forget_commands "$folder" how-to new template &&
-    edit_lines "$folder/docs/architecture.md" '$_ = "" if /^`\.\/dev how-to NAME` /' &&
+    edit_text "$folder/docs/architecture.md" 's/^`\.\/dev how-to NAME` [^\n]*\n//m' &&
     edit_lines "$folder/docs/template.md" '$_ = "" if /^`\.\/dev new` makes / .. /^## / and !/^## /' &&
     edit_lines "$folder/docs/decisions/README.md" '$_ = "" if /\(0041-/' &&
-    edit_lines "$folder/CONTRIBUTING.md" 's/; of `how-to` and `template` it runs the short forms//' &&
+    edit_text "$folder/CONTRIBUTING.md" 's/; of (?:`how-to` and )?`template` it runs the short forms?//' &&
     edit_lines "$folder/README.md" 's/^\| start a project .*/| take over what its origin has learnt since | [`.\/dev update`](docs\/template.md#take-over-what-the-origin-has-learnt) |/' &&
     edit_lines "$folder/README.md" 's/ is a reference application: / is an application: /' || return
   # The picture shows Idem.

@@ -8,7 +8,6 @@
 //! The journey of an order to each of its ends, and what may happen on the way.
 
 mod crash_points;
-mod ends;
 mod hostile;
 mod killed;
 mod manifests;

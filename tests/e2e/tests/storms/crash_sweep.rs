@@ -18,8 +18,16 @@ use crate::turn;
 type Turn = (&'static str, Vec<String>);
 
 /// In this order, because a killed program is away from its consumer group for six seconds: services with crash points of their own need
-/// both others to reach them, and inventory needs orders.
+/// the others to reach them, and the first reader of orders needs orders.
 type Round = Vec<Turn>;
+
+const CONSUMER: &[&str] = &[
+    "consume.batch_received",
+    "consume.aggregates_locked",
+    "consume.before_commit",
+    "consume.after_commit",
+    "consume.partitions_revoked",
+];
 
 fn each(points: &[&str], hits: RangeInclusive<u32>) -> Vec<String> {
     points.iter().flat_map(|point| hits.clone().map(move |hit| format!("{point}:{hit}"))).collect()
@@ -28,15 +36,16 @@ fn each(points: &[&str], hits: RangeInclusive<u32>) -> Vec<String> {
 /// Every crash point at three hits. A process reaches `shutdown.draining` once: each program has a turn there.
 fn rounds() -> Vec<Round> {
     let with_draining = |points: &[&str]| [each(points, 1..=3), each(&["shutdown.draining"], 1..=1)].concat();
-    let others = own_crash_points().into_iter().filter(|(_, points)| !points.is_empty());
-    let others: Vec<Turn> = others.map(|(service, points)| (service, with_draining(points))).collect();
-    let inventory = with_draining(&[
-        "consume.batch_received",
-        "consume.aggregates_locked",
-        "consume.before_commit",
-        "consume.after_commit",
-        "consume.partitions_revoked",
-    ]);
+    // The first reader of orders takes the points of consumers, beside its own.
+    let reader = services::ALL.iter().find(|service| service.reads.contains(&"orders")).unwrap().name;
+    let (own, others): (Vec<_>, Vec<_>) = own_crash_points()
+        .into_iter()
+        .filter(|(_, points)| !points.is_empty())
+        .partition(|(service, _)| *service == reader);
+    let others: Vec<Turn> =
+        others.into_iter().map(|(service, points)| (service, with_draining(points))).collect();
+    let own = own.first().map_or(&[][..], |(_, points)| points);
+    let consumer = with_draining(&[CONSUMER, own].concat());
     let orders = with_draining(&[
         "execute.key_claimed",
         "execute.command_done",
@@ -50,9 +59,9 @@ fn rounds() -> Vec<Round> {
         "consume.batch_done",
     ]);
     let mut rounds: Vec<Round> = Vec::new();
-    for inventory in inventory {
+    for hit in consumer {
         let before = others.iter().map(|(service, _)| (*service, Vec::new()));
-        rounds.push(before.chain([("inventory", vec![inventory]), ("orders", Vec::new())]).collect());
+        rounds.push(before.chain([(reader, vec![hit]), ("orders", Vec::new())]).collect());
     }
     let (count, last) = (rounds.len(), others.len() + 1);
     let hits = others.into_iter().map(|(_, hits)| hits).enumerate();

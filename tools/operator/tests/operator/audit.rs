@@ -1,10 +1,9 @@
 //! `operator audit` beside an unharmed installation, and beside harmed ones.
 
 use audits::Database;
-use diesel_async::SimpleAsyncConnection;
 use e2e::{Customer, Part, Stack};
 
-use super::{run, sources, violations};
+use super::{plant, run, sources};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unharmed_installation_breaks_no_promise_and_each_planted_violation_is_named() {
@@ -26,30 +25,13 @@ async fn an_unharmed_installation_breaks_no_promise_and_each_planted_violation_i
     }
 
     // A row of one database, seen by a question to this database.
-    let stock = "UPDATE item SET on_hand = on_hand + 1";
-    stack.database(Part::INVENTORY).owner().await.batch_execute(stock).await.unwrap();
+    plant(&stack, Part::ORDERS, "DELETE FROM audit_fact WHERE action = 'order.place'").await;
     let output = run(&sources, &["audit"]).await;
     assert_eq!(output.code, Some(1), "{output:?}");
-    let named = "\nservices/inventory/audits/stock_is_conserved.sql (inventory): ";
-    assert!(output.stdout.contains(named), "{output:?}");
-    assert!(
-        output
-            .stdout
-            .contains("\n  ./dev psql inventory <services/inventory/audits/stock_is_conserved.sql\n"),
-        "{output:?}"
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_violation_that_only_several_databases_together_show_is_named() {
-    let stack = Stack::start().await;
-    let customer = Customer::stocked(&stack, 10).await;
-    let order = customer.buys(2).await.id;
-    stack.at_rest().await;
-    let released = "UPDATE reservation SET state = 'released'";
-    stack.database(Part::INVENTORY).owner().await.batch_execute(released).await.unwrap();
-    let violations = violations(&stack, "orders and stock agree").await;
-    assert!(violations.len() == 1 && violations[0].contains(&order.to_string()), "{violations:?}");
+    let file = "services/orders/audits/an_order_was_placed_once.sql";
+    let named = format!("\n{file} (orders): ");
+    assert!(output.stdout.contains(&named), "{output:?}");
+    assert!(output.stdout.contains(&format!("\n  ./dev psql orders <{file}\n")), "{output:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

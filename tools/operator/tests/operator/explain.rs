@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{ends, explain, in_order, last_line, run, sources};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_confirmed_order_is_explained_step_by_step_from_its_request_to_its_shipment() {
+async fn a_confirmed_order_is_explained_step_by_step_from_its_request_to_its_confirmation() {
     let stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
     let order = customer.buys(2).await;
@@ -23,20 +23,13 @@ async fn a_confirmed_order_is_explained_step_by_step_from_its_request_to_its_shi
             "OrderPlaced: the order is pending; by a request of e2e",
             "orders.OrderPlaced.v1, sequence 1",
             "OrderPlaced of orders entered, sequence 1",
-            "reservation: 2 × TEA held",
-            "inventory.StockReserved.v1, sequence 1",
-            "StockReserved of inventory entered",
             "OrderConfirmed: the order is confirmed; by a message of ",
             "orders.OrderConfirmed.v1, sequence ",
             "OrderConfirmed of orders entered, sequence ",
             "status: confirmed",
         ],
     );
-    in_order(
-        &output,
-        &["OrderConfirmed of orders entered", "stock movement: -2 × TEA", "inventory.StockShipped.v1"],
-    );
-    assert!(ends(last_line(&output), "confirmed", "stock shipped"), "{output:?}");
+    assert!(ends(last_line(&output), "confirmed"), "{output:?}");
     every_event_is_at_its_offset(&stack, customer.tenant(), order.id, &output).await;
     no_key_is_printed(&stack, &output).await;
 }
@@ -49,7 +42,7 @@ async fn every_event_is_at_its_offset(stack: &Stack, tenant: &str, order: Uuid, 
     let places = output.stdout.lines().filter(|line| line.contains(" at offset ")).count();
     assert!(
         own.len() == places && places >= 4,
-        "two events of orders and two of inventory at least: {output:?}"
+        "two events of orders and two of others at least: {output:?}"
     );
     for message in own {
         let topic = kafka.topics.events(message.stream);

@@ -1,4 +1,4 @@
-//! The ends of an order: confirmed, rejected, and cancelled before anything happened.
+//! The ends of an order and of its stock: shipped, rejected, and cancelled before anything happened.
 
 use e2e::{Customer, Stack};
 
