@@ -1,26 +1,28 @@
 # shellcheck shell=bash
-# A project that ./dev new makes, changed as its owner would, and brought to this checkout by ./dev update; and one without payments.
+# A project that ./dev new makes, changed as its owner would, and brought to this checkout by ./dev update; and others
+# without one of the services.
 #
 #   .dev/template/idem/          the origin: this checkout with its history
 #   .dev/template/ticket-shop/   the first project
-#   .dev/template/seat-shop/     the second one
+#   .dev/template/without-NAME/  the others
 
 TEMPLATE=$IDEM_DEV_DIR/template
 PROJECT=$TEMPLATE/ticket-shop
-WITHOUT=$TEMPLATE/seat-shop
-# The project is made by the ./dev new of this commit: a younger one, when an owner's change of below conflicts with what came since.
-MADE_FROM=6974fe1e82e991611f15c05911f641d2c8b21f47
+# They are made by the ./dev new of this commit: a younger one, when an owner's change of below conflicts with what came since.
+MADE_FROM=911d46f3fd94b0e14135c85cfc77b879356d8fbb
 
 command_template() { # [--quick]
-  local updated=use_project without=use_project
-  [[ ${1:-} != --quick ]] || { updated=try_updated without=try_without && shift; }
+  local updated=use_project smaller=use_project dropped=(inventory payments) service
+  # Each commit takes the other one, so that CI tries both in two runs.
+  [[ ${1:-} != --quick ]] || { updated=try_updated smaller=try_smaller dropped=("${dropped[$(git -C "$ROOT" rev-list --count HEAD) % 2]}") && shift; }
   (($# == 0)) || usage_error "template takes no arguments but --quick"
   require git perl "${TO_BUILD[@]}"
   rm -rf "${TEMPLATE:?}" && mkdir -p "$TEMPLATE"
   { clone_checkout "$TEMPLATE/idem" && make_older_project && change_as_owner && update_project && conflicts_are_those_of_git && "$updated" "$PROJECT"; } ||
     die "the project in $PROJECT is not sound: see above"
-  { "$TEMPLATE/idem/dev" new "$WITHOUT" --name ticket-shop --without payments --service seats --no-build && "$without" "$WITHOUT"; } ||
-    die "the project in $WITHOUT is not sound: see above"
+  for service in "${dropped[@]}"; do
+    { make_without "$service" && "$smaller" "$TEMPLATE/without-$service"; } || die "the project without $service is not sound: see above"
+  done
   say "the projects in $TEMPLATE are sound"
 }
 
@@ -56,8 +58,8 @@ conflicts_are_those_of_git() {
 # Compiles the project, asks the rules of the architecture, and runs the tests of the services that the owner has changed.
 try_updated() { (try_quickly "$1" 998 -p orders -p inventory -p seats); } # project
 
-# The same of the services that payments leaves, and the demo.
-try_without() { (try_quickly "$1" 999 -p orders -p inventory -p seats && ./dev demo && refuses_an_edited_migration); } # project
+# The same with its first two services, and the demo.
+try_smaller() { (try_quickly "$1" 999 -p orders -p seats && ./dev demo && refuses_an_edited_migration); } # project
 
 # In the target folder of this checkout, because third-party crates are the same.
 try_quickly() { # project version tests...
@@ -79,6 +81,12 @@ refuses_an_edited_migration() {
   ./dev down
   ((status != 0)) || { say "./dev up accepts an edited migration: $edited" && return 1; }
   [[ $printed == *"edited after this data had it: $edited"* ]] || { say "./dev up should name $edited, and prints: $printed" && return 1; }
+}
+
+make_without() { # service
+  local folder=$TEMPLATE/without-$1
+  "$TEMPLATE/older/dev" new "$folder" --name ticket-shop --without "$1" --service seats --no-build &&
+    (cd "$folder" && ./dev update "$TEMPLATE/idem") && commit_all "$folder" "What the origin has learnt"
 }
 
 # As the README says, with nothing of this checkout.
