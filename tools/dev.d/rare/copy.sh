@@ -30,8 +30,8 @@ commit_all() { # folder message
 
 # Cargo takes crates of one name and one version for the same, if they are built in one target folder. A version of its own keeps the
 # crates of a copy apart from those of this checkout.
-set_own_version() { # folder [last number]
-  (cd "$1" && perl -pi -e 's/^version = "\d+\.\d+\.\K\d+(?="$)/'"${2:-999}"'/' Cargo.toml && cargo update --quiet --workspace --offline)
+set_own_version() { # folder
+  (cd "$1" && perl -pi -e 's/^version = "\d+\.\d+\.\K\d+(?="$)/999/' Cargo.toml && cargo update --quiet --workspace --offline)
 }
 
 # Edits a file line by line. Fails if nothing changes: the file is then not as this script expects it.
