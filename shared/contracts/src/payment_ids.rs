@@ -37,8 +37,8 @@ impl RefundId {
         Self(derived(&REFUNDS, payment.0, payment.0.as_bytes()))
     }
 
-    /// The id of a refund that a client requests. `seed` stands for tenant, client and idempotency key. Thus a repeated request
-    /// makes the same refund, also if the first one was lost with a database.
+    /// The id of a refund that a client requests. The caller makes `seed` from tenant, client and
+    /// idempotency key, so a repeated request makes the same refund, also if a database has lost the first one.
     pub fn requested_of(payment: PaymentId, seed: Uuid) -> Self {
         Self(derived(&REFUNDS, payment.0, &[*payment.0.as_bytes(), *seed.as_bytes()].concat()))
     }

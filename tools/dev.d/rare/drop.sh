@@ -4,7 +4,7 @@
 # docs/template.md says what is left of the saga then.
 
 command_drop() { # name [--no-build]
-  local name='' documents=yes
+  local name='' documents=yes status=0
   while (($#)); do
     case $1 in
       --no-build) documents='' ;;
@@ -16,14 +16,18 @@ command_drop() { # name [--no-build]
   require git perl "${TO_BUILD[@]}"
   check_dropped "$name"
   [[ -z $(git -C "$ROOT" status --porcelain) ]] || die "commit your changes first: git status shows them"
-  { drop_service "$ROOT" "$name" && (cd "$ROOT" && tidy_up); } ||
-    die "$name could not be dropped: see above; git reset --hard takes back what is done"
+  drop_service "$ROOT" "$name" || status=1
+  (cd "$ROOT" && tidy_up) || status=1
+  # Otherwise new files would survive git reset --hard.
+  git -C "$ROOT" add --all
+  ((status == 0)) || die "$name is dropped but for what is named above: mend that, and run ./dev openapi; git reset --hard takes everything back"
   if [[ -n $documents ]]; then
     say "the programs print their documents: the build takes some minutes (--no-build leaves that to ./dev openapi)"
     # Another process, because this one still knows the dropped service.
     (cd "$ROOT" && ./dev openapi) || return
   fi
   say "dropped: $name; git status shows what has changed, and git reset --hard takes it back"
+  [[ ! -e $ROOT/openapi/released ]] || say "openapi/released has the API with $name: ./dev check refuses the new one until you release it"
 }
 
 check_dropped() { # service
@@ -36,9 +40,10 @@ check_dropped() { # service
   done
 }
 
+# Fails if something does not fit, after everything else is done.
 drop_service() ( # checkout service
   cd "$1" || exit
-  local service=$2 program parts=("$2") operations tests how_tos=() file
+  local service=$2 program parts=("$2") operations tests how_tos=() file left=0
   while IFS= read -r program; do parts+=("$program"); done < <(sed -n 's/^\([a-z]*\) = { program = .*/\1/p' "services/$service/service.toml")
   operations=$(sed -n 's/.*"operationId": "\(.*\)".*/\1/p' "openapi/$service.json")
   tests=$(test_names)
@@ -48,11 +53,14 @@ drop_service() ( # checkout service
   if [[ -e services/$service/drop ]]; then
     # shellcheck source=/dev/null
     source "services/$service/drop/rules.sh"
-    "drop_$service" && apply_patches "services/$service" && forget_drops || exit
+    "drop_$service"
+    apply_patches "services/$service" || left=1
+    forget_drops || exit
   fi
   rm -rf "services/${service:?}" "migrations/$service" openapi/{,released/}"$service.json" &&
     forget_parts "${parts[@]}" && forget_how_tos ${how_tos[@]+"${how_tos[@]}"} &&
-    forget_in_documents "$operations" "$(comm -23 <(echo "$tests") <(test_names))" "${parts[@]}"
+    forget_in_documents "$operations" "$(comm -23 <(echo "$tests") <(test_names))" "${parts[@]}" || exit
+  exit "$left"
 )
 
 # The functions whose names are sentences.
@@ -136,6 +144,14 @@ delete_blocks() { # file regex
 # Deletes sections with their subsections.
 forget_sections() { # file headings, as a regex
   edit_text "$1" 's/^## (?:'"$2"')\n(?:(?!## )[^\n]*\n)*//mg; s/^### (?:'"$2"')\n(?:(?!###? )[^\n]*\n)*//mg'
+}
+
+# As edit_text, of a rule that has something to change unless it is out of date or the owner has changed the file.
+change_text() { # file perl
+  local before
+  before=$(cksum <"$1")
+  edit_text "$@"
+  [[ $(cksum <"$1") != "$before" ]] || { say "a rule finds nothing to change in $1" && left=1; }
 }
 
 # Edits a file as one text. It may have nothing to change.

@@ -22,7 +22,7 @@ command_template() { # [--quick]
   require git perl "${TO_BUILD[@]}"
   rm -rf "${TEMPLATE:?}" && mkdir -p "$TEMPLATE"
   { clone_checkout "$TEMPLATE/idem" && make_older_project && change_as_owner && update_project && make_without inventory && make_without payments &&
-    conflicts_are_those_of_git; } || die "the projects in $TEMPLATE could not be made: see above"
+    conflicts_are_those_of_git && a_drop_leaves_what_does_not_fit; } || die "the projects in $TEMPLATE could not be made: see above"
   for project in "${projects[@]}"; do "$try" "$project" || die "the project in $project is not sound: see above"; done
   say "sound: ${projects[*]}"
 }
@@ -56,6 +56,14 @@ conflicts_are_those_of_git() {
   git -C "$PROJECT" reset --quiet --hard
 }
 
+# The field of the owner stands where a patch removes the payment.
+a_drop_leaves_what_does_not_fit() {
+  if (cd "$PROJECT" && ./dev drop payments --no-build); then say "./dev drop fits everything" && return 1; fi
+  [[ -e $PROJECT/services/orders/src/store/orders.rs.rej && ! -e $PROJECT/services/payments ]] || { say "a piece should be left, and payments gone" && return 1; }
+  git -C "$PROJECT" reset --quiet --hard
+  [[ -z $(git -C "$PROJECT" status --porcelain) ]] || { say "git reset --hard leaves files of the drop" && return 1; }
+}
+
 # Compiles the project, asks the rules of the architecture, runs the tests of all services but payments, whose tests take minutes, and plays
 # the demo. In the target folder of this checkout, because third-party crates are the same.
 try_quickly() ( # project
@@ -85,6 +93,7 @@ refuses_an_edited_migration() {
   [[ $printed == *"edited after this data had it: $edited"* ]] || { say "./dev up should name $edited, and prints: $printed" && return 1; }
 }
 
+# Without a change of the owner's.
 make_without() { # service
   local folder=$TEMPLATE/without-$1
   "$TEMPLATE/older/dev" new "$folder" --name ticket-shop --without "$1" --service seats --no-build &&

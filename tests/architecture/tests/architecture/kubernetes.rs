@@ -174,7 +174,7 @@ fn no_secret_is_in_a_file_of_settings() {
     let own = architecture::services::names()
         .into_iter()
         .map(|service| format!("services/{service}/kubernetes/settings.env"));
-    let own = own.filter(|file| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file).exists());
+    let own = own.filter(|file| root().join(file).exists());
     for file in own.chain(["deploy/kubernetes/base/settings.env".to_owned()]) {
         let text = text(&file);
         for secret in SECRETS {

@@ -40,6 +40,7 @@ fn the_catalogue_of_problems_is_what_the_crates_declare() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Catalogue::new();
     read(&root.join("shared/edge/src"), &mut found);
+    assert!(found.len() > 10, "{} problem types of all services were found", found.len());
     for service in services::names() {
         read(&services::folder().join(service).join("src"), &mut found);
     }

@@ -26,7 +26,7 @@ async fn an_event_that_the_cursor_has_skipped_is_named_although_the_relay_counts
     let found = delivery.unpublished();
     let events = "SELECT count(*) FROM outbox_event WHERE aggregate_id::text = $1";
     let events = books.count_of(Part::ORDERS, events, skipped).await.unwrap();
-    assert_eq!(i64::try_from(found.len()).unwrap(), events, "{found:?}");
+    assert!(events > 0 && i64::try_from(found.len()).unwrap() == events, "{found:?}");
     assert!(found.iter().all(|it| it.contains("is committed, but not on")), "{found:?}");
 
     // The cure: the operator sends what the cursor has passed.

@@ -18,7 +18,7 @@ use crate::turn;
 type Turn = (&'static str, Vec<String>);
 
 /// In this order, because a killed program is away from its consumer group for six seconds: services with crash points of their own need
-/// the others to reach them, and the first reader of orders needs orders.
+/// the others to reach them, and a reader of orders needs orders.
 type Round = Vec<Turn>;
 
 const CONSUMER: &[&str] = &[
@@ -36,8 +36,12 @@ fn each(points: &[&str], hits: RangeInclusive<u32>) -> Vec<String> {
 /// Every crash point at three hits. A process reaches `shutdown.draining` once: each program has a turn there.
 fn rounds() -> Vec<Round> {
     let with_draining = |points: &[&str]| [each(points, 1..=3), each(&["shutdown.draining"], 1..=1)].concat();
-    // The first reader of orders takes the points of consumers, beside its own.
-    let reader = services::ALL.iter().find(|service| service.reads.contains(&"orders")).unwrap().name;
+    // The reader of orders with the fewest points of its own takes those of consumers, too.
+    let of = |name: &str| {
+        own_crash_points().iter().find(|(service, _)| *service == name).map_or(0, |(_, own)| own.len())
+    };
+    let readers = services::ALL.iter().filter(|service| service.reads.contains(&"orders"));
+    let reader = readers.map(|service| service.name).min_by_key(|name| of(name)).unwrap();
     let (own, others): (Vec<_>, Vec<_>) = own_crash_points()
         .into_iter()
         .filter(|(_, points)| !points.is_empty())

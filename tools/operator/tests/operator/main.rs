@@ -94,7 +94,7 @@ fn in_order(output: &CommandOutput, steps: &[&str]) {
     }
 }
 
-/// Whether the last line of a page has this status, and names no obstacle.
+/// Returns true if the last line of a page has this status and names no obstacle.
 fn ends(line: &str, status: &str) -> bool {
     line.starts_with(&format!("status: {status}")) && !line.contains(';')
 }
