@@ -11,13 +11,19 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use crate::common::{
-    CONSUMER, Operator, TestRecord, confirmed, count, database, effects, publish, record, recording, rewind,
-    run, run_with, settings, wait_for_effects, wait_until_done,
+    CONSUMER, Operator, TestRecord, confirmed, count, database, effects, publish, random, record, recording,
+    rewind, run, run_with, settings, wait_for_effects, wait_until_done,
 };
+
+/// Makes a record longer than the part of a response before it. Behind a wrong checksum, librdkafka goes on too early by the length of
+/// that part (`messaging::admin::next_readable` has the reason). In these letters it reads an unknown version, and stops.
+fn padded(record: TestRecord) -> TestRecord {
+    record.with("padding", random(4_000).as_bytes())
+}
 
 /// Publishes one record alone, so that it has a checksum of its own. Returns its partition.
 async fn publish_alone(topics: &TestTopics, record: TestRecord) -> i32 {
-    publish(topics, &[record]).await[0]
+    publish(topics, &[padded(record)]).await[0]
 }
 
 /// The sequences of this order's effects.
@@ -47,7 +53,7 @@ async fn a_corrupt_record_is_parked_alone_and_its_partition_continues_behind_it(
     let of_another = record(&topics, 1, &confirmed(behind)).keyed("the same partition");
     let partition = publish_alone(&topics, of_order(1)).await;
     // Two records with one checksum, and two behind them.
-    let lost = [2, 3].map(of_order);
+    let lost = [2, 3].map(of_order).map(padded);
     publish(&topics, &lost).await;
     publish_alone(&topics, of_order(4)).await;
     publish_alone(&topics, of_another).await;

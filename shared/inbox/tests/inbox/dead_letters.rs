@@ -16,7 +16,7 @@ use testkit::{Background, TestDatabase, TestTopics, eventually};
 use uuid::Uuid;
 
 use crate::common::{
-    CONSUMER, TestRecord, audited, cancelled, confirmed, database, effects, parked, publish, record,
+    CONSUMER, TestRecord, audited, cancelled, confirmed, database, effects, parked, publish, random, record,
     record_effect, run, wait_until_done,
 };
 
@@ -96,11 +96,6 @@ diesel::table! {
         tenant_id -> Text,
         payload -> Binary,
     }
-}
-
-/// Text that does not compress. An index row of it must fit into a page.
-fn random(bytes: usize) -> String {
-    std::iter::repeat_with(|| Uuid::new_v4().simple().to_string()).take(bytes / 32).collect()
 }
 
 /// Messages with parts that are too large, not text, or not storable.

@@ -1,9 +1,9 @@
 //! Finds the next record that can be read, for a consumer that parks a corrupt record.
 //!
 //! Each try has a client of its own, which fetches this one partition. A client that tries one offset after the other still delivers
-//! errors of its earlier fetches. And after a wrong checksum librdkafka 2.12 goes on at a wrong place of the response, because
-//! `rd_kafka_buf_skip_to` takes a position and gets a length. If other partitions precede the record in the response, it can meet bytes
-//! there that abort the process.
+//! errors of its earlier fetches. And behind a wrong checksum librdkafka (2.12 to 2.16) goes on at a wrong place of the response, because
+//! `rd_kafka_buf_skip_to` takes a position and gets a length: too early by the length of what precedes the record in the response. A
+//! response with one partition has the least of it. Zeros at that place abort the process (an assertion of `rd_slice_narrow_copy`).
 
 use std::time::Instant;
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use contracts::events::{CancelReason, ItemChanged, OrderCancelled, OrderConfirmed, OrderPlaced};
 use contracts::{Currency, ItemId, Money, OrderId, streams};
 use database::{Database, Settings, Tx};
@@ -239,4 +241,12 @@ pub(crate) async fn count(database: &Database, query: &str) -> i64 {
     let mut connection = database.connection().await.unwrap();
     let found: Count = diesel::sql_query(query).get_result(&mut connection).await.unwrap();
     found.count
+}
+
+/// Text that does not compress. An index row of it must fit into a page.
+pub(crate) fn random(bytes: usize) -> String {
+    let ids = std::iter::repeat_with(Uuid::new_v4).take(bytes / 16);
+    let mut text = STANDARD.encode(ids.flat_map(Uuid::into_bytes).collect::<Vec<u8>>());
+    text.truncate(bytes);
+    text
 }
