@@ -63,10 +63,6 @@ impl ServiceSide for Side {
     }
 
     /// Of events, only those are limited whose signature is refused.
-    fn limited(request: &Request) -> Option<Request> {
-        is_event(request).then(|| webhook("{}", "t=1,v1=00"))
-    }
-
     fn is_list(path: &str) -> bool {
         path == "/v1/ledger/balances"
     }

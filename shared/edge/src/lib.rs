@@ -11,11 +11,11 @@ mod problems;
 mod routes;
 mod settings;
 
-pub use auth::{Authenticator, JwksError, JwksSource, Principal};
+pub use auth::{Authenticator, JwksError, JwksSource, Principal, TokenAlgorithms, TokenPolicy};
 pub use commands::{Command, CommandError, CommandRequest, Idempotent, Natural, Reply, not_null};
 pub use conditional::{IfNoneMatch, Precondition, entity_tag};
 pub use http::{CorsOrigins, RawBody, RequestSpan, Segment, head_as_get, request_span, response_headers};
-pub use limits::{Limits, RateLimit, check_signature};
+pub use limits::{Limits, RateLimit};
 pub use list::{Filter, Listing, Page, PageQuery};
 pub use openapi::{
     Accepted, IdempotencyKey, InvalidQuery, KeyedProblems, NaturalProblems, NotFound, ReadProblems, Text,

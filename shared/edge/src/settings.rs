@@ -77,9 +77,7 @@ impl Edge {
         authenticator: impl Into<Arc<Authenticator>>,
         settings: EdgeSettings,
     ) -> Self {
-        // A time that is not positive keeps no key.
-        let key_life = settings.retention.reply.to_std().unwrap_or_default();
-        let limiter = Arc::new(Limiter::new(settings.limits, key_life));
+        let limiter = Arc::new(Limiter::new(settings.limits));
         database.attached::<ReplayCache>().open(settings.replay_cache);
         let groups = GroupExecutor::new(database.clone(), settings.retention, settings.groups);
         let (authenticator, settings) = (authenticator.into(), Arc::new(settings));

@@ -12,7 +12,7 @@ mod topics;
 pub use envelope::{Envelope, EnvelopeError, header, is_traceparent};
 pub use event::{Event, Message, Stream};
 pub use ids::{EventId, OperationId};
-pub use names::{Caller, ClientId, InvalidName, TenantId, is_name};
+pub use names::{Caller, ClientId, InvalidName, TenantId, is_name, is_name_with};
 pub use parked::MessageParked;
 pub use path_segment::PathSegment;
 pub use time::Timestamp;

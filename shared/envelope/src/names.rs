@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-/// A name is empty, too long, or holds a character outside `[A-Za-z0-9._-]`.
+/// A name is empty, too long, or has a character that it may not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidName {
-    what: &'static str,
+    rule: &'static str,
 }
 
 impl InvalidName {
-    /// The name of a `what`, such as a tenant, is invalid.
-    pub const fn of(what: &'static str) -> Self {
-        Self { what }
+    /// The name does not follow this rule.
+    pub const fn of(rule: &'static str) -> Self {
+        Self { rule }
     }
 }
 
 impl fmt::Display for InvalidName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a {} is 1 to 64 characters of A-Z a-z 0-9 . _ -", self.what)
+        f.write_str(self.rule)
     }
 }
 
@@ -36,7 +36,15 @@ pub const fn is_name(text: &str) -> bool {
     valid
 }
 
-/// Declares the type of a name: 1 to 64 characters of `A-Za-z0-9._-`, valid because parsing checks it.
+/// Returns whether the text is a valid name, once the characters of `more` behind the first one are left out.
+pub fn is_name_with(text: &str, more: &str) -> bool {
+    let is_plain = |(n, c): &(usize, char)| *n == 0 || !more.contains(*c);
+    text.len() <= 64
+        && is_name(&text.chars().enumerate().filter(is_plain).map(|(_, c)| c).collect::<String>())
+}
+
+/// Declares the type of a name: 1 to 64 characters of `A-Za-z0-9._-`, valid because parsing checks it. With `more`, it may have these
+/// characters, too, behind the first one.
 ///
 /// The calling crate needs `serde` and a feature `openapi`: with `dep:utoipa` for schemas, otherwise empty.
 ///
@@ -51,10 +59,13 @@ pub const fn is_name(text: &str) -> bool {
 #[macro_export]
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $crate::name! { $(#[$doc])* $name, $what, more: "", pattern: "^[A-Za-z0-9._-]{1,64}$" }
+    };
+    ($(#[$doc:meta])* $name:ident, $what:literal, more: $more:literal, pattern: $pattern:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize)]
         #[cfg_attr(feature = "openapi", derive(::utoipa::ToSchema))]
-        #[cfg_attr(feature = "openapi", schema(value_type = String, min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$"))]
+        #[cfg_attr(feature = "openapi", schema(value_type = String, min_length = 1, max_length = 64, pattern = $pattern))]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
@@ -68,7 +79,11 @@ macro_rules! name {
         impl TryFrom<String> for $name {
             type Error = $crate::InvalidName;
             fn try_from(text: String) -> Result<Self, $crate::InvalidName> {
-                if $crate::is_name(&text) { Ok(Self(text)) } else { Err($crate::InvalidName::of($what)) }
+                if $crate::is_name_with(&text, $more) {
+                    Ok(Self(text))
+                } else {
+                    Err($crate::InvalidName::of(concat!("a ", $what, " is 1 to 64 characters of A-Z a-z 0-9 ._-", $more)))
+                }
             }
         }
 
@@ -98,8 +113,8 @@ name! {
     TenantId, "tenant"
 }
 name! {
-    /// Who acts for the tenant. Comes from the token alone.
-    ClientId, "client"
+    /// Who acts for the tenant. Comes from the token alone. Issuers name some subjects as in `auth0|0190` and `shop@clients`.
+    ClientId, "client", more: "|@+", pattern: "^[A-Za-z0-9._-][A-Za-z0-9._|@+-]{0,63}$"
 }
 
 impl TenantId {
@@ -110,7 +125,7 @@ impl TenantId {
 }
 
 impl ClientId {
-    /// The client of actions that the system starts itself. No token can name it, because a name cannot contain `@`.
+    /// The client of actions that the system starts itself. No token can name it, because a name cannot begin with `@`.
     pub fn system() -> Self {
         Self("@system".to_owned())
     }
@@ -143,6 +158,17 @@ mod tests {
         }
         for good in ["a", "tenant-1", "8e03978e-40d5-43e8-bc93-6894a57f9324", "A.b_c"] {
             assert_eq!(good.parse::<TenantId>().unwrap().as_str(), good);
+        }
+    }
+
+    #[test]
+    fn a_client_may_have_the_characters_of_subjects_behind_its_first_one() {
+        for good in ["auth0|5f7c8ec7", "Q9f2@clients", "samlp|acme|ada+shop@acme.example"] {
+            assert_eq!(good.parse::<ClientId>().unwrap().as_str(), good);
+            assert!(good.parse::<TenantId>().is_err(), "{good}");
+        }
+        for bad in ["", "@system", "|", "@", "a b", "a/b", &format!("a{}", "|".repeat(64))] {
+            assert!(bad.parse::<ClientId>().is_err(), "{bad:?}");
         }
     }
 }

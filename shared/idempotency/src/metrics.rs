@@ -66,8 +66,6 @@ pub enum KeyRefusal {
     Missing,
     /// The key is malformed, or there is more than one.
     Invalid,
-    /// The tenant has used as many keys as it may.
-    TooMany,
 }
 
 /// A step of a phased operation.

@@ -29,7 +29,6 @@ pub(crate) fn membership(
         // An ignored message has no effect that anybody waits for. Beside a handled message it needs no transaction of its own.
         may_wait: Arc::new(move |message| ignoring.ignores(message)),
         longest_wait: settings.ignored_wait,
-        instance: settings.instance.clone(),
         client: settings.database.map_or_else(|| group.clone(), |id| member_of(&group, id)),
         lags: database.metrics::<InboxMetrics>().lags.clone(),
         progress: check_progress(database.heartbeats().clone()),

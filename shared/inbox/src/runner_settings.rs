@@ -7,8 +7,6 @@ use uuid::Uuid;
 /// Attempts and backoff.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
-    /// The name of this instance as a static member of the consumer group; `None` for a dynamic member.
-    pub instance: Option<String>,
     /// The id of the database. The consumer group shows it for each member; `None`: it does not.
     pub database: Option<Uuid>,
     /// How often a message is tried whose errors are its own, before it is parked.
@@ -39,7 +37,6 @@ pub struct RunnerSettings {
 impl Default for RunnerSettings {
     fn default() -> Self {
         Self {
-            instance: None,
             database: None,
             attempts: 8,
             first_pause: Duration::from_millis(20),

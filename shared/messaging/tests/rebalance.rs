@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{A_WHILE, Scratch, in_time, next, range};
+use common::{Scratch, in_time, next, range};
 use messaging::{Batch, Subscription, SubscriptionSettings};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -152,31 +152,6 @@ async fn a_member_that_restarts_does_not_interrupt_the_partitions_of_the_others(
     let moved = one_of_each(&mut second, 2).await;
     let kept = read_on(&mut first, all, 2).await;
     assert!(kept.keys().all(|partition| !moved.contains_key(partition)));
-}
-
-/// A static member keeps its partitions for the session timeout, so that a restart moves none.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_static_member_that_restarts_moves_no_partition() {
-    let scratch = Scratch::new(4).await;
-    let named = |name: &str| SubscriptionSettings {
-        max_batch: 5,
-        instance: Some(name.to_owned()),
-        ..scratch.settings()
-    };
-    let mut first = scratch.subscribe(named("first"));
-    let mut second = scratch.subscribe(named("second"));
-    scratch.fill(400).await;
-    let [own, of_second] = divided(2, &mut first, &mut second).await;
-    let of_second = of_second.into_keys();
-    second.shutdown().await;
-    assert!(
-        tokio::time::timeout(A_WHILE, first.next()).await.is_err(),
-        "no partition moves to the first member"
-    );
-    let mut second = scratch.subscribe(named("second"));
-    let of_restarted = one_of_each(&mut second, 2).await.into_keys();
-    assert_eq!(of_restarted.collect::<Vec<_>>(), of_second.collect::<Vec<_>>());
-    read_on(&mut first, own, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,7 +14,7 @@ use crate::CommandOutput;
 #[derive(Debug, Clone, Args)]
 pub struct Change {
     /// Your name; the audit shows @operator:NAME
-    #[arg(long, value_name = "NAME", value_parser = operator_name)]
+    #[arg(long, value_name = "NAME")]
     by: ClientId,
     /// Why; the audit shows it
     #[arg(long, value_name = "TEXT", value_parser = audit::reason)]
@@ -25,10 +25,6 @@ pub struct Change {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-fn operator_name(text: &str) -> Result<ClientId, &'static str> {
-    text.parse().map_err(|_| "a name has 1 to 64 characters of A-Z a-z 0-9 . _ -")
 }
 
 /// The effect of a command in its transaction.

@@ -34,12 +34,11 @@ impl SigningKey {
 
     /// A token of these claims.
     pub fn sign(&self, claims: &Value) -> String {
-        self.sign_as(Some(&self.kid), claims)
+        self.sign_with(&header_of(Some(&self.kid)), claims)
     }
 
-    fn sign_as(&self, kid: Option<&str>, claims: &Value) -> String {
-        let header = Header { kid: kid.map(str::to_owned), ..Header::new(Algorithm::EdDSA) };
-        encode(&header, claims, &self.private).unwrap()
+    fn sign_with(&self, header: &Header, claims: &Value) -> String {
+        encode(header, claims, &self.private).unwrap()
     }
 }
 
@@ -81,5 +80,14 @@ pub fn signed(claims: &Value) -> String {
 
 /// The same, with another key id.
 pub fn signed_as(kid: Option<&str>, claims: &Value) -> String {
-    TRUSTED.sign_as(kid, claims)
+    TRUSTED.sign_with(&header_of(kid), claims)
+}
+
+/// The same, with this header.
+pub fn signed_with(header: &Header, claims: &Value) -> String {
+    TRUSTED.sign_with(header, claims)
+}
+
+fn header_of(kid: Option<&str>) -> Header {
+    Header { kid: kid.map(str::to_owned), ..Header::new(Algorithm::EdDSA) }
 }

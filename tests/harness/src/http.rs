@@ -166,7 +166,7 @@ impl Client {
             .redirect(Policy::none())
             .timeout(TIMEOUT)
             .pool_max_idle_per_host(idle_connections)
-            // Below the services' keep-alive of 15 s, so that no request goes to a connection that its service closes at this moment.
+            // Below the services' keep-alive of 75 s, so that no request goes to a connection that its service closes at this moment.
             .pool_idle_timeout(Duration::from_secs(10))
             .build()
             .context("make an HTTP client")?;

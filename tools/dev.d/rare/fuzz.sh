@@ -40,7 +40,7 @@ fuzz_http() { # seconds seed
   require_venv
   locked prepare_fuzz_http
   build_programs
-  export IDEM_LIMITS__REQUESTS_PER_SECOND=0 IDEM_LIMITS__FAILURES_PER_MINUTE=0
+  export IDEM_LIMITS__REQUESTS_PER_SECOND=0
   with_parts "${ALL[@]}" -- run_fuzz_http "$@"
 }
 

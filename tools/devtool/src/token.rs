@@ -56,7 +56,7 @@ impl SigningKey {
     }
 }
 
-/// Services accept tenants and clients of 1 to 64 characters `[A-Za-z0-9._-]`.
+/// Services accept tenants and clients of 1 to 64 characters `[A-Za-z0-9._-]`, and clients with a few others.
 fn name(text: &str) -> Result<String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if (1..=64).contains(&text.len()) && text.chars().all(allowed) {

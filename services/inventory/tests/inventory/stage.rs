@@ -12,7 +12,7 @@ use database::Database;
 use diesel::sql_types::BigInt;
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use edge::{Authenticator, Edge, EdgeSettings};
+use edge::{Authenticator, Edge, EdgeSettings, TokenPolicy};
 use envelope::{TenantId, Topics};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -62,8 +62,11 @@ impl Stage {
     pub(crate) async fn new() -> Self {
         let database = TestDatabase::with(vec![Inventory::migrations()]).await;
         let instance = database.second_instance();
-        let authenticator =
-            Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+        let authenticator = Authenticator::from_jwks(
+            &identity::jwks(),
+            TokenPolicy::of(identity::ISSUER, identity::AUDIENCE),
+        )
+        .unwrap();
         let edge = Edge::new(instance.clone(), authenticator, EdgeSettings::default());
         let routes = runtime::routes(edge, context(&instance));
         let service = Rc::new(init_service(App::new().configure(routes)).await);

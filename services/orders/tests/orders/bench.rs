@@ -9,7 +9,7 @@ use actix_web::{App, HttpServer};
 use database::Database;
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
-use edge::{Authenticator, Edge, EdgeSettings};
+use edge::{Authenticator, Edge, EdgeSettings, TokenPolicy};
 use envelope::Topics;
 use orders::{Orders, Settings};
 use reqwest::{RequestBuilder, Response};
@@ -119,8 +119,11 @@ pub(crate) fn context(database: Database) -> Context<Orders> {
 
 impl Instance {
     fn on(database: Database, settings: EdgeSettings) -> Self {
-        let authenticator =
-            Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+        let authenticator = Authenticator::from_jwks(
+            &identity::jwks(),
+            TokenPolicy::of(identity::ISSUER, identity::AUDIENCE),
+        )
+        .unwrap();
         let edge = Edge::new(database.clone(), authenticator, settings);
         let context = context(database);
         let server = HttpServer::new(move || {

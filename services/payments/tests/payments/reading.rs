@@ -5,7 +5,7 @@ use actix_web::body::to_bytes;
 use actix_web::dev::Service as _;
 use actix_web::test::{TestRequest, init_service};
 use database::Database;
-use edge::{Authenticator, Edge, EdgeSettings};
+use edge::{Authenticator, Edge, EdgeSettings, TokenPolicy};
 use envelope::Topics;
 use payments::Payments;
 use runtime::Context;
@@ -28,7 +28,8 @@ pub(crate) async fn get_from(
     path: &str,
 ) -> (u16, Value) {
     let authenticator =
-        Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+        Authenticator::from_jwks(&identity::jwks(), TokenPolicy::of(identity::ISSUER, identity::AUDIENCE))
+            .unwrap();
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
     let settings = stage.settings();
     let context = Context::<Payments> { database, topics: Topics::of("test"), settings };

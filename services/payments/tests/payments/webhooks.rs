@@ -8,7 +8,7 @@ use actix_web::body::to_bytes;
 use actix_web::dev::Service as _;
 use actix_web::test::{TestRequest, init_service};
 use database::Database;
-use edge::{Authenticator, Edge, EdgeSettings};
+use edge::{Authenticator, Edge, EdgeSettings, TokenPolicy};
 use envelope::Topics;
 use hmac::{Hmac, KeyInit, Mac};
 use payments::{Payments, Settings, WebhookSettings};
@@ -55,7 +55,8 @@ impl Sender {
 
 async fn send(stage: &Stage, body: Vec<u8>, header: Option<String>) -> (u16, Value) {
     let authenticator =
-        Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+        Authenticator::from_jwks(&identity::jwks(), TokenPolicy::of(identity::ISSUER, identity::AUDIENCE))
+            .unwrap();
     let database = Database::clone(&stage.database);
     let edge = Edge::new(database.clone(), authenticator, EdgeSettings::default());
     let secrets = vec![SECRET.into(), "whsec_older".into()];

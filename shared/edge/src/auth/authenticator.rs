@@ -9,26 +9,23 @@ use tokio::time::Instant;
 
 use super::Principal;
 use super::jwks_source::{JwksError, JwksSource};
-use super::key_set::{ExpectedClaims, KeySet, TokenError};
+use super::key_set::{KeySet, TokenError};
+use super::token_policy::TokenPolicy;
 
 /// The shortest time between two refreshes for unknown keys. Any client can send a token with an unknown `kid`, so
 /// refreshes must be rare.
 const BETWEEN_REFRESHES: Duration = Duration::from_secs(10);
-
-/// The longest time between the beginning and the end of a token.
-const TOKEN_LIFE: Duration = Duration::from_hours(24);
 
 /// How long keys count that cannot be read again.
 const MAX_STALE: Duration = Duration::from_hours(24);
 
 /// Checks tokens against a key set.
 pub struct Authenticator {
-    expected: ExpectedClaims,
+    policy: TokenPolicy,
     source: Option<JwksSource>,
     keys: RwLock<(Arc<KeySet>, Instant)>,
     between_refreshes: Duration,
     max_stale: Duration,
-    token_life: Duration,
     /// When an unknown key last caused a refresh.
     last_refresh: Mutex<Option<Instant>>,
 }
@@ -38,8 +35,8 @@ impl Authenticator {
     ///
     /// # Errors
     /// [`JwksError::Unusable`] if the text is no JWKS document, or has no usable key.
-    pub fn from_jwks(text: &str, issuer: &str, audience: &str) -> Result<Self, JwksError> {
-        let fixed = Self::without_keys(None, issuer, audience);
+    pub fn from_jwks(text: &str, policy: TokenPolicy) -> Result<Self, JwksError> {
+        let fixed = Self::without_keys(None, policy);
         fixed.adopt("in memory".to_owned(), text)?;
         Ok(fixed)
     }
@@ -49,25 +46,23 @@ impl Authenticator {
     ///
     /// # Errors
     /// [`JwksError::Read`] if the file cannot be read, and [`JwksError::Unusable`] if it is no JWKS document, or has no usable key.
-    pub fn from_source(source: JwksSource, issuer: &str, audience: &str) -> Result<Self, JwksError> {
+    pub fn from_source(source: JwksSource, policy: TokenPolicy) -> Result<Self, JwksError> {
         let text = source.read_at_once().transpose()?;
         let location = source.location();
-        let authenticator = Self::without_keys(Some(source), issuer, audience);
+        let authenticator = Self::without_keys(Some(source), policy);
         if let Some(text) = text {
             authenticator.adopt(location, &text)?;
         }
         Ok(authenticator)
     }
 
-    fn without_keys(source: Option<JwksSource>, issuer: &str, audience: &str) -> Self {
-        let expected = ExpectedClaims { issuer: issuer.to_owned(), audience: audience.to_owned() };
+    fn without_keys(source: Option<JwksSource>, policy: TokenPolicy) -> Self {
         Self {
-            expected,
+            policy,
             source,
             keys: RwLock::new((Arc::default(), Instant::now())),
             between_refreshes: BETWEEN_REFRESHES,
             max_stale: MAX_STALE,
-            token_life: TOKEN_LIFE,
             last_refresh: Mutex::default(),
         }
     }
@@ -83,13 +78,6 @@ impl Authenticator {
     #[must_use]
     pub fn max_stale(mut self, longest: Duration) -> Self {
         self.max_stale = longest;
-        self
-    }
-
-    /// Sets the longest time between the beginning and the end of a token; the default is a day.
-    #[must_use]
-    pub fn token_life(mut self, longest: Duration) -> Self {
-        self.token_life = longest;
         self
     }
 
@@ -128,13 +116,8 @@ impl Authenticator {
         self.refresh_or_warn().await;
     }
 
-    /// The principal of a token that was accepted before.
-    pub(super) fn accepted(&self, token: &str) -> Option<Principal> {
-        self.keys().accepted(token)
-    }
-
     pub(super) fn check(&self, token: &str) -> Result<Principal, TokenError> {
-        self.keys().check(token, self.token_life)
+        self.keys().check(token, &self.policy)
     }
 
     async fn refresh_or_warn(&self) {
@@ -145,7 +128,7 @@ impl Authenticator {
 
     /// Replaces the keys. A set without a usable key is an error, and replaces them, too: the issuer has withdrawn them.
     fn adopt(&self, location: String, text: &str) -> Result<(), JwksError> {
-        let set = match KeySet::read(text, &self.expected) {
+        let set = match KeySet::read(text, &self.policy) {
             Ok(set) => Arc::new(set),
             Err(why) => return Err(JwksError::Unusable { location, why }),
         };

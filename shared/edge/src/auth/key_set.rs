@@ -1,32 +1,27 @@
 //! `KeySet`: the keys of an issuer, and the rules that a token must follow.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use envelope::{Caller, ClientId, TenantId};
+use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::Deserialize;
-use serde_json::{Number, Value};
+use serde_json::{Map, Value};
 
 use super::Principal;
+use super::claims::{missing, principal};
 use super::token_cache::TokenCache;
-
-/// The issuer and the audience that a token must name.
-pub(super) struct ExpectedClaims {
-    pub(super) issuer: String,
-    pub(super) audience: String,
-}
+use super::token_policy::TokenPolicy;
 
 /// Why a token is refused.
 pub(super) enum TokenError {
     /// Its key is not in the set. A newer set may have the key.
     UnknownKey,
     /// Another reason, as the end of the sentence "The token is refused: …".
-    Invalid(&'static str),
+    Invalid(String),
 }
 
-/// Keys by their `kid`. Only `EdDSA` and ES256 are accepted, and times have no leeway.
+/// Keys by their `kid`.
 #[derive(Default)]
 pub(super) struct KeySet {
     keys: BTreeMap<String, (DecodingKey, Validation)>,
@@ -41,28 +36,18 @@ struct Document {
     keys: Vec<Value>,
 }
 
-#[derive(Deserialize)]
-struct Claims {
-    sub: ClientId,
-    tenant: TenantId,
-    #[serde(default)]
-    scope: String,
-    exp: Number,
-    nbf: Number,
-}
-
 impl KeySet {
     /// Reads a JWKS document. Unusable keys are ignored, as RFC 7517 (section 5) requires, because an issuer may have keys
     /// for other purposes.
     ///
     /// # Errors
     /// The text is no JWKS document.
-    pub(super) fn read(text: &str, expected: &ExpectedClaims) -> Result<Self, String> {
+    pub(super) fn read(text: &str, policy: &TokenPolicy) -> Result<Self, String> {
         let document: Document = serde_json::from_str(text)
             .map_err(|error| format!("it is not a JWKS document, {{\"keys\": [...]}}: {error}"))?;
         let mut set = Self::default();
         for key in document.keys {
-            match usable(key, expected) {
+            match usable(&key, policy) {
                 Ok((kid, key, validation)) => {
                     set.keys.insert(kid, (key, validation));
                 }
@@ -81,55 +66,63 @@ impl KeySet {
         (self.keys.keys().map(String::as_str).collect(), &self.ignored)
     }
 
-    pub(super) fn accepted(&self, token: &str) -> Option<Principal> {
-        self.cache.find(token)
-    }
-
     /// Checks a token, and remembers it if it is accepted.
-    pub(super) fn check(&self, token: &str, longest_life: Duration) -> Result<Principal, TokenError> {
-        let header = decode_header(token).map_err(|_| TokenError::Invalid("it is not a JWT"))?;
-        let kid = header.kid.ok_or(TokenError::Invalid("it names no key (kid)"))?;
-        let (key, validation) = self.keys.get(&kid).ok_or(TokenError::UnknownKey)?;
-        let claims = decode::<Claims>(token, key, validation).map_err(|error| {
-            TokenError::Invalid(match error.kind() {
-                jsonwebtoken::errors::ErrorKind::ExpiredSignature => "it has expired",
-                jsonwebtoken::errors::ErrorKind::ImmatureSignature => "it is not valid yet",
-                jsonwebtoken::errors::ErrorKind::InvalidAudience => "it is for another audience",
-                jsonwebtoken::errors::ErrorKind::InvalidIssuer => "it is from another issuer",
-                jsonwebtoken::errors::ErrorKind::InvalidAlgorithm => "its algorithm is not that of its key",
-                jsonwebtoken::errors::ErrorKind::InvalidSignature => "its signature does not match",
-                _ => "its claims are incomplete or not valid",
-            })
-        })?;
-        let Claims { sub, tenant, scope, exp, nbf } = claims.claims;
-        let life = exp.as_f64().zip(nbf.as_f64()).map(|(exp, nbf)| exp - nbf);
-        if life.is_none_or(|life| life > longest_life.as_secs_f64()) {
-            return Err(TokenError::Invalid("it is valid for too long"));
+    pub(super) fn check(&self, token: &str, policy: &TokenPolicy) -> Result<Principal, TokenError> {
+        if let Some(principal) = self.cache.find(token) {
+            return Ok(principal);
         }
-        let principal = Principal { caller: Caller { tenant, client: sub }, scopes: scope };
+        let invalid = |why: &str| TokenError::Invalid(why.to_owned());
+        let header = decode_header(token).map_err(|_| invalid("it is not a JWT"))?;
+        if header.crit.is_some() {
+            return Err(invalid("its header has extensions that must be understood (crit)"));
+        }
+        let kid = header.kid.ok_or_else(|| invalid("it names no key (kid)"))?;
+        let (key, validation) = self.keys.get(&kid).ok_or(TokenError::UnknownKey)?;
+        let decoded = decode::<Map<String, Value>>(token, key, validation);
+        let claims = decoded.map_err(|error| TokenError::Invalid(reason(error.kind())))?.claims;
+        let principal = principal(&claims, policy).map_err(TokenError::Invalid)?;
         // RFC 7519 (section 2) allows a time with a fraction. Such tokens are rare and are not cached.
-        if let Some(expires_at) = exp.as_u64() {
-            self.cache.insert(token, principal.clone(), expires_at);
+        if let Some(expires_at) = claims.get("exp").and_then(Value::as_u64) {
+            self.cache.insert(token, principal.clone(), expires_at + validation.leeway);
         }
         Ok(principal)
     }
 }
 
-fn usable(key: Value, expected: &ExpectedClaims) -> Result<(String, DecodingKey, Validation), String> {
-    let kid = key.get("kid").and_then(Value::as_str).ok_or("a key has no kid")?.to_owned();
-    let algorithm = match key.get("alg").and_then(Value::as_str) {
-        Some("EdDSA") => Algorithm::EdDSA,
-        Some("ES256") => Algorithm::ES256,
-        other => return Err(format!("key {kid} has alg {other:?}; EdDSA and ES256 are accepted")),
+fn reason(error: &ErrorKind) -> String {
+    match error {
+        ErrorKind::ExpiredSignature => "it has expired (exp)".to_owned(),
+        ErrorKind::ImmatureSignature => "it is not valid yet (nbf)".to_owned(),
+        ErrorKind::InvalidAudience => "it is for another audience (aud)".to_owned(),
+        ErrorKind::InvalidIssuer => "it is from another issuer (iss)".to_owned(),
+        ErrorKind::InvalidAlgorithm => "its algorithm is not that of its key (alg)".to_owned(),
+        ErrorKind::InvalidSignature => "its signature does not match".to_owned(),
+        ErrorKind::MissingRequiredClaim(claim) => missing(claim),
+        ErrorKind::InvalidClaimFormat(claim) => format!("its claim {claim} is no time"),
+        _ => "it is not a JWT".to_owned(),
+    }
+}
+
+fn usable(key: &Value, policy: &TokenPolicy) -> Result<(String, DecodingKey, Validation), String> {
+    let text = |member| key.get(member).and_then(Value::as_str);
+    let kid = text("kid").ok_or("a key has no kid")?.to_owned();
+    if text("use").is_some_and(|purpose| purpose != "sig") {
+        return Err(format!("key {kid} is for another purpose"));
+    }
+    // Some issuers leave `alg` out.
+    let candidates = match (text("alg"), text("kty")) {
+        (Some(name), _) => name.parse().into_iter().collect(),
+        (None, Some("OKP")) => vec![Algorithm::EdDSA],
+        (None, Some("EC")) => vec![Algorithm::ES256],
+        (None, _) => vec![Algorithm::RS256, Algorithm::PS256],
     };
+    let algorithms = policy.algorithms.among(&candidates);
+    if algorithms.is_empty() {
+        let algorithm = text("alg").or(text("kty")).unwrap_or("no algorithm");
+        return Err(format!("key {kid} is for {algorithm}, which auth.algorithms does not allow"));
+    }
     let unusable = |error: &dyn std::fmt::Display| format!("key {kid}: {error}");
-    let jwk: Jwk = serde_json::from_value(key).map_err(|error| unusable(&error))?;
+    let jwk = Jwk::deserialize(key).map_err(|error| unusable(&error))?;
     let key = DecodingKey::from_jwk(&jwk).map_err(|error| unusable(&error))?;
-    let mut validation = Validation::new(algorithm);
-    validation.leeway = 0;
-    validation.validate_nbf = true;
-    validation.set_issuer(&[&expected.issuer]);
-    validation.set_audience(&[&expected.audience]);
-    validation.set_required_spec_claims(&["exp", "nbf", "iss", "aud", "sub"]);
-    Ok((kid, key, validation))
+    Ok((kid, key, policy.validation(algorithms)))
 }

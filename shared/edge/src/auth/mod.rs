@@ -1,12 +1,14 @@
 //! Authentication: the token alone determines tenant, client and scopes.
 //!
-//! `Principal` is the extractor, `Authenticator` checks tokens, `JwksSource` reads the keys of the issuer, `KeySet` holds
-//! them, and `TokenCache` remembers accepted tokens.
+//! `Principal` is the extractor, `Authenticator` checks tokens by a `TokenPolicy`, `JwksSource` reads the keys of the issuer, `KeySet`
+//! holds them, and `TokenCache` remembers accepted tokens.
 
 mod authenticator;
+mod claims;
 mod jwks_source;
 mod key_set;
 mod token_cache;
+mod token_policy;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,6 +24,7 @@ use key_set::TokenError;
 
 pub use authenticator::Authenticator;
 pub use jwks_source::{JwksError, JwksSource};
+pub use token_policy::{TokenAlgorithms, TokenPolicy};
 
 /// The authenticated caller of a request that is within its rate limit.
 #[derive(Debug, Clone)]
@@ -75,15 +78,14 @@ impl Principal {
 
 async fn authenticate(edge: &Edge, request: &HttpRequest) -> Result<Principal, Problem> {
     // Without a token there is no error of one (RFC 6750, section 3.1).
-    let header = request.headers().get(AUTHORIZATION);
-    let header =
-        header.ok_or_else(|| unauthenticated("the Authorization header is missing").challenging(""))?;
-    let token = token(header).map_err(refused)?;
-    // Failures of others at the same address do not keep a token out that was accepted before.
-    if let Some(principal) = edge.authenticator.accepted(token) {
-        return Ok(principal);
+    let mut headers = request.headers().get_all(AUTHORIZATION);
+    let header = headers
+        .next()
+        .ok_or_else(|| unauthenticated("the Authorization header is missing").challenging(""))?;
+    if headers.any(|other| other != header) {
+        return Err(refused("the Authorization headers differ"));
     }
-    edge.limiter.check_address(request)?;
+    let token = token(header).map_err(refused)?;
     let mut checked = edge.authenticator.check(token);
     if matches!(checked, Err(TokenError::UnknownKey)) {
         // Detached, so that a client that disconnects does not cancel the refresh that other requests wait for.
@@ -92,9 +94,8 @@ async fn authenticate(edge: &Edge, request: &HttpRequest) -> Result<Principal, P
         checked = edge.authenticator.check(token);
     }
     checked.map_err(|error| {
-        edge.limiter.count_failure(request);
-        refused(match error {
-            TokenError::UnknownKey => "its key (kid) is not known here",
+        refused(match &error {
+            TokenError::UnknownKey => "its key is not known here (kid)",
             TokenError::Invalid(why) => why,
         })
     })
@@ -106,7 +107,7 @@ fn token(header: &HeaderValue) -> Result<&str, &'static str> {
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err("the scheme is not Bearer") }
 }
 
-fn refused(why: &'static str) -> Problem {
+fn refused(why: &str) -> Problem {
     let challenge = format!(" error=\"invalid_token\", error_description=\"{why}\"");
     unauthenticated(why).challenging(&challenge)
 }

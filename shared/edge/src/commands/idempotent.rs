@@ -107,8 +107,6 @@ impl<W: Command> Idempotent<W> {
         refuse_preconditions(&request)?;
         let key = read_key(&request, &edge).map_err(|(reason, problem)| refuse(&edge, reason, problem))?;
         Span::current().record("key", key.short_hash());
-        let admitted = edge.limiter.admit_key(principal.tenant());
-        admitted.map_err(|problem| refuse(&edge, KeyRefusal::TooMany, problem))?;
         let scope = KeyScope {
             caller: principal.caller().clone(),
             method: request.method().to_string(),

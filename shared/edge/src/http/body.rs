@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use actix_web::dev::Payload;
-use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, UPGRADE};
 use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use futures_util::StreamExt;
@@ -54,6 +54,15 @@ async fn collect(
     limit: usize,
     deadline: Duration,
 ) -> Result<Bytes, Problem> {
+    // actix-web then takes the connection as the body, which never ends. Other protocols, such as h2c, are offers.
+    if request
+        .headers()
+        .get_all(UPGRADE)
+        .any(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"))
+    {
+        let detail = "The request asks for a WebSocket, which this API does not have. Send it without the Upgrade header.";
+        return Err(Problem::new(&problem_types::REQUEST_INVALID, detail));
+    }
     // A header that is no number announces nothing; the limit is also checked while reading.
     let announced =
         request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());

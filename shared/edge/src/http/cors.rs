@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use actix_cors::Cors;
+use actix_cors::{Cors, CorsError};
+use actix_web::body::BoxBody;
+use actix_web::dev::ServiceResponse;
 use actix_web::http::Method;
 use actix_web::middleware::Condition;
 
-/// The request headers of this API.
-const SENT: [&str; 6] =
-    ["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "traceparent"];
+use crate::{Problem, problem_types};
 
 /// The response headers that a page may read, besides those that the standard always allows.
 const EXPOSED: [&str; 9] = [
@@ -31,16 +31,26 @@ const MAX_AGE: usize = 3_600;
 pub struct CorsOrigins(Vec<String>);
 
 impl CorsOrigins {
-    /// The middleware. Credentials are tokens in a header, so cookies are not allowed.
+    /// The middleware. Credentials are tokens in a header, so cookies are not allowed. Any request header is: pages send those of their
+    /// own libraries (`tracestate`, `sentry-trace`), and an origin that is trusted with tokens is trusted with those.
     pub(crate) fn middleware(&self) -> Condition<Cors> {
         let cors = Cors::default()
             .allowed_methods([Method::GET, Method::HEAD, Method::POST, Method::PUT])
-            .allowed_headers(SENT)
+            .allow_any_header()
             .expose_headers(EXPOSED)
             .max_age(MAX_AGE);
         let cors = self.0.iter().fold(cors, |cors, origin| cors.allowed_origin(origin));
         Condition::new(!self.0.is_empty(), cors)
     }
+}
+
+/// Makes a problem of the text by which `actix-cors` refuses a preflight.
+pub(super) fn refusal_as_problem(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+    let Some(refused) = response.response().error().and_then(|error| error.as_error::<CorsError>()) else {
+        return response;
+    };
+    let problem = Problem::new(&problem_types::REQUEST_INVALID, format!("{refused} (CORS)."));
+    ServiceResponse::from_err(problem, response.into_parts().0)
 }
 
 impl FromStr for CorsOrigins {

@@ -13,7 +13,7 @@ use tracing::field::Empty;
 use tracing_actix_web::{DefaultRootSpanBuilder, RequestId, RootSpanBuilder, TracingLogger};
 use uuid::Uuid;
 
-use crate::{Edge, Principal};
+use crate::{Edge, Principal, Problem};
 
 /// The middleware that opens the span.
 pub fn request_span() -> TracingLogger<RequestSpan> {
@@ -84,18 +84,26 @@ fn log_end<B>(response: &ServiceResponse<B>) {
         None if response.request().method().is_safe() => "read",
         None => "done",
     };
-    tracing::info!(status = status.as_u16(), outcome, microseconds, left_out, "request ended");
+    let (status, refusal) = (status.as_u16(), refusal(response));
+    tracing::info!(status, outcome, refusal, microseconds, left_out, "request ended");
+}
+
+/// Why a request was refused before it counted for a tenant. The text has nothing of the request.
+fn refusal<B>(response: &ServiceResponse<B>) -> Option<&str> {
+    let problem = response.response().error()?.as_error::<Problem>()?;
+    is_refused_early(response).then_some(problem.detail())
 }
 
 /// How many lines were left out before this one, or `None` if this one is left out, too. Only requests that were refused
 /// before they counted for a tenant have no line of their own.
 fn admit_line<B>(response: &ServiceResponse<B>) -> Option<u64> {
-    let request = response.request();
-    let is_admitted = request.extensions().get::<Principal>().is_some();
-    match request.app_data::<Data<Edge>>() {
-        Some(edge) if response.status().is_client_error() && !is_admitted => edge.limiter.admit_line(),
-        _ => Some(0),
-    }
+    let edge = response.request().app_data::<Data<Edge>>().filter(|_| is_refused_early(response));
+    edge.map_or(Some(0), |edge| edge.limiter.admit_line())
+}
+
+/// Whether a request was refused before it counted for a tenant.
+fn is_refused_early<B>(response: &ServiceResponse<B>) -> bool {
+    response.status().is_client_error() && response.request().extensions().get::<Principal>().is_none()
 }
 
 /// A new trace context. The version bits of a UUID keep both ids from being zero.

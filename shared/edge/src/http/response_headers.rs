@@ -7,16 +7,15 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage};
 use tracing_actix_web::RequestId;
 
+use super::cors::refusal_as_problem;
 use super::unread_body::UnreadBody;
 use crate::Problem;
-use crate::limits::count_key;
 
 /// Sets `Cache-Control: no-store`, because responses depend on the caller, `X-Content-Type-Options: nosniff`, and
 /// `X-Request-Id`, which leads to the log. A problem has the request id in its body, too. The request id is not part of a
 /// stored response: a replay has its own.
 ///
-/// It also closes a connection whose request body was not read to its end, and counts the key of a command whose response says
-/// that it was executed.
+/// It also closes a connection whose request body was not read to its end.
 ///
 /// # Errors
 /// Those of the service behind it.
@@ -26,8 +25,7 @@ pub async fn response_headers(
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let id = request.extensions().get::<RequestId>().map(ToString::to_string);
     let unread = UnreadBody::hold(&mut request);
-    let response = next.call(request).await?.map_into_boxed_body();
-    count_key(&response);
+    let response = refusal_as_problem(next.call(request).await?.map_into_boxed_body());
     let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
     let problem = problem.map(|problem| problem.body(id.as_deref()));
     let mut response = response.map_body(|_, body| unread.until_sent(problem.map_or(body, BoxBody::new)));

@@ -1,46 +1,34 @@
-//! `Buckets`: a token bucket for each tenant, client or address.
+//! `Buckets`: a token bucket for each tenant or client.
 
 use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
-use governor::middleware::StateInformationMiddleware;
+use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 /// After this many tokens, full buckets are removed. A new bucket is full, too.
 const BETWEEN_SWEEPS: usize = 1024;
 
-/// Who has a bucket.
-pub(super) trait Holder: Hash + Eq + Clone {}
-
-impl<K: Hash + Eq + Clone> Holder for K {}
-
-pub(super) struct Buckets<K: Holder, C: Clock = DefaultClock> {
-    buckets: RateLimiter<K, DashMapStateStore<K>, C, StateInformationMiddleware>,
+pub(super) struct Buckets<K: Hash + Eq + Clone, C: Clock = DefaultClock> {
+    buckets: RateLimiter<K, DashMapStateStore<K>, C, NoOpMiddleware<C::Instant>>,
     taken: AtomicUsize,
 }
 
-impl<K: Holder, C: Clock> Buckets<K, C> {
+impl<K: Hash + Eq + Clone, C: Clock> Buckets<K, C> {
     pub(super) fn new(quota: Quota, clock: C) -> Self {
         let buckets = RateLimiter::new(quota, DashMapStateStore::default(), clock);
         Self { buckets, taken: AtomicUsize::new(0) }
     }
 
-    pub(super) fn clock(&self) -> &C {
-        self.buckets.clock()
-    }
-
-    /// Takes a token, and returns the time until the next one if the bucket is empty now. Without a token, the error is
-    /// the time until there is one.
-    pub(super) fn take(&self, of: &K) -> Result<Option<Duration>, Duration> {
+    /// Takes a token. Without one, the error is the time until there is one.
+    pub(super) fn take(&self, of: &K) -> Result<(), Duration> {
         if self.taken.fetch_add(1, Ordering::Relaxed) % BETWEEN_SWEEPS == BETWEEN_SWEEPS - 1 {
             self.buckets.retain_recent();
         }
-        let taken = self.buckets.check_key(of).map_err(|until| until.wait_time_from(self.clock().now()))?;
-        let is_empty = taken.remaining_burst_capacity() == 0;
-        Ok(is_empty.then(|| taken.quota().replenish_interval()))
+        self.buckets.check_key(of).map_err(|until| until.wait_time_from(self.buckets.clock().now()))
     }
 }
 

@@ -182,6 +182,11 @@ impl Problem {
         self.kind
     }
 
+    /// What is wrong, and what the client can do.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The path of the explanation.
     fn path(&self) -> String {
         format!("/problems/{}", self.kind.code)

@@ -10,7 +10,7 @@ use actix_web::{App, HttpServer, web};
 use database::{Database, Settings};
 use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use edge::{Authenticator, Edge, EdgeSettings};
+use edge::{Authenticator, Edge, EdgeSettings, TokenPolicy};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use testkit::{TestDatabase, eventually, identity};
@@ -188,7 +188,8 @@ pub(crate) async fn shop_database() -> TestDatabase {
 }
 
 fn trusted() -> Authenticator {
-    Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap()
+    Authenticator::from_jwks(&identity::jwks(), TokenPolicy::of(identity::ISSUER, identity::AUDIENCE))
+        .unwrap()
 }
 
 /// Mounts the routes as a service does.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpResponse;
-use edge::{Authenticator, JwksError, JwksSource};
+use edge::{Authenticator, JwksError, JwksSource, TokenPolicy};
 use futures_util::future::join_all;
 use reqwest::Method;
 use testkit::identity::{self, AUDIENCE, ISSUER, SigningKey, jwks_of};
@@ -22,7 +22,8 @@ const NEVER: Duration = Duration::from_hours(1);
 
 fn authenticator(place: &str, between_refreshes: Duration) -> Result<Authenticator, JwksError> {
     let source = JwksSource::parse(place, false)?;
-    Ok(Authenticator::from_source(source, ISSUER, AUDIENCE)?.between_refreshes(between_refreshes))
+    Ok(Authenticator::from_source(source, TokenPolicy::of(ISSUER, AUDIENCE))?
+        .between_refreshes(between_refreshes))
 }
 
 /// Sends a request with a token of this key. Returns the status.
@@ -234,7 +235,8 @@ async fn unusable_keys_do_not_invalidate_the_set() {
         r#""no key""#,
     ];
     set["keys"].as_array_mut().unwrap().extend(others.map(|other| serde_json::from_str(other).unwrap()));
-    let authenticator = Authenticator::from_jwks(&set.to_string(), ISSUER, AUDIENCE).unwrap();
+    let authenticator =
+        Authenticator::from_jwks(&set.to_string(), TokenPolicy::of(ISSUER, AUDIENCE)).unwrap();
     let bench = Bench::trusting(Arc::new(authenticator)).await;
     assert_eq!(ask(&bench, &key).await, 200);
     assert_eq!(ask(&bench, &SigningKey::generate("rsa")).await, 401);

@@ -84,6 +84,17 @@ async fn a_slow_body_is_aborted_at_its_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_asks_for_a_web_socket_is_refused_at_once_and_another_protocol_is_an_offer() {
+    let bench = Bench::start().await;
+    let place = |protocol| {
+        let request = bench.command("/v1/orders", KEY, order(1)).header("Connection", "Upgrade");
+        send(request.header("Upgrade", protocol))
+    };
+    place("WebSocket").await.refuses(400, "request-invalid");
+    place("h2c").await.assert_placed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_idle_body_is_aborted_before_its_deadline() {
     let bench = Bench::with(|settings| settings.body_deadline = Duration::from_hours(1)).await;
     let mut socket = open(&bench, "Content-Length: 10000", "{\"lines\":").await;

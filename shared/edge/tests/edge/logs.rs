@@ -124,6 +124,9 @@ async fn a_flood_without_tokens_does_not_fill_the_log() {
         ids.push(format!("id=\"{}\"", response.header("x-request-id").unwrap()));
         response.refuses(401, "unauthenticated");
     }
+    let says_why =
+        |line: &str| line.contains(&ids[0]) && line.contains("refusal=\"Send 'Authorization: Bearer TOKEN'.");
+    assert!(log().lines().any(says_why));
     let allowed = 100 + 10 * (usize::try_from(start.elapsed().as_secs()).unwrap() + 1);
     let written = |log: &str| log.lines().filter(|line| ids.iter().any(|id| line.contains(id))).count();
     let count = written(&log());

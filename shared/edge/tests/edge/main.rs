@@ -12,6 +12,7 @@ mod bodies;
 mod conditional;
 mod disconnects;
 mod issuer;
+mod issuers;
 mod key_records;
 mod key_sets;
 mod keys;

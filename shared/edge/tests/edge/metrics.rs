@@ -1,7 +1,5 @@
 //! The keys that the edge refuses are counted by reason. No executor sees them.
 
-use std::num::NonZeroU32;
-
 use chrono::TimeDelta;
 use database::Database;
 use idempotency::IdempotencyMetrics;
@@ -23,7 +21,6 @@ async fn a_key_that_the_edge_refuses_is_counted_by_reason_and_as_no_request_with
     let instance = Database::clone(&database);
     let bench = Bench::on(database, instance.clone(), |settings| {
         settings.retention.reply = TimeDelta::minutes(1);
-        settings.limits.keys = NonZeroU32::new(2);
     });
     bench.place(&key(), "{").await.refuses(400, "request-invalid");
     assert_eq!(counted(&instance), [labelled(&[]), labelled(&[])], "its body is refused, not its key");
@@ -38,7 +35,4 @@ async fn a_key_that_the_edge_refuses_is_counted_by_reason_and_as_no_request_with
     }
     let executed = [("executed", 2)];
     assert_eq!(counted(&instance), [labelled(&[("invalid", 1), ("missing", 1)]), labelled(&executed)]);
-    bench.place(&key(), order(1)).await.refuses(429, "rate-limited");
-    let refused = [("invalid", 1), ("missing", 1), ("too_many", 1)];
-    assert_eq!(counted(&instance), [labelled(&refused), labelled(&executed)]);
 }

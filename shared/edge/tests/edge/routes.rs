@@ -210,7 +210,7 @@ const PAGE: &str = "https://shop.example";
 async fn preflight(bench: &Bench, origin: &str) -> TestResponse {
     let request = bench.plain(Method::OPTIONS, "/v1/orders").header("Origin", origin);
     let request = request.header("Access-Control-Request-Method", "POST");
-    let headers = "authorization,content-type,idempotency-key";
+    let headers = "authorization,baggage,content-type,idempotency-key,sentry-trace,tracestate";
     send(request.header("Access-Control-Request-Headers", headers)).await
 }
 
@@ -224,7 +224,9 @@ async fn a_page_of_an_allowed_origin_may_call_and_read_the_headers() {
         "{allowed:?}"
     );
     let headers = allowed.header("access-control-allow-headers").unwrap().to_lowercase();
-    assert!(headers.contains("idempotency-key") && headers.contains("authorization"), "{headers}");
+    for name in ["authorization", "baggage", "idempotency-key", "tracestate"] {
+        assert!(headers.contains(name), "{name}: {headers}");
+    }
     assert_eq!(allowed.header("access-control-allow-credentials"), None);
 
     for body in [order(1), "{".to_owned()] {
@@ -245,7 +247,9 @@ async fn a_page_of_an_allowed_origin_may_call_and_read_the_headers() {
 async fn a_page_of_another_origin_may_not_read_a_response() {
     let bench = Bench::with(|settings| settings.cors_origins = PAGE.parse().unwrap()).await;
     for origin in ["https://shop.example.evil", "http://shop.example", "null"] {
-        assert_eq!(preflight(&bench, origin).await.header("access-control-allow-origin"), None, "{origin}");
+        let refused = preflight(&bench, origin).await;
+        assert_eq!(refused.header("access-control-allow-origin"), None, "{origin}");
+        refused.refuses(400, "request-invalid");
         let read = send(bench.request(Method::GET, "/v1/orders").header("Origin", origin)).await;
         assert_eq!(read.header("access-control-allow-origin"), None, "{origin}");
     }

@@ -133,10 +133,7 @@ fn a_file_is_the_value_of_a_property_unless_librdkafka_has_a_property_of_that_na
 fn what_the_clients_set_cannot_be_given() {
     let brokers: Brokers = LOCAL.parse().unwrap();
     let defaults = brokers.client_config("test").unwrap();
-    let subscription = SubscriptionSettings {
-        instance: Some("a".to_owned()),
-        ..SubscriptionSettings::new("group", ["topic"])
-    };
+    let subscription = SubscriptionSettings::new("group", ["topic"]);
     let configs =
         [crate::publisher::client_config(&brokers).unwrap(), subscription.client_config(&brokers).unwrap()];
     for config in configs {

@@ -23,8 +23,6 @@ use crate::{Brokers, Error, ReceivedMessage};
 pub struct SubscriptionSettings {
     /// The consumer group. Its members share the partitions and the offsets.
     pub group: String,
-    /// The name of a static member, unique in its group; `None` for a dynamic member. See docs/decisions/0021.
-    pub instance: Option<String>,
     /// The name of the client in the brokers' list of members.
     pub client: String,
     /// The topics to read.
@@ -69,7 +67,6 @@ impl SubscriptionSettings {
         Self {
             client: group.clone(),
             group,
-            instance: None,
             topics: topics.into_iter().map(Into::into).collect(),
             max_batch: 500,
             max_batch_bytes: 4 * 1024 * 1024,
@@ -110,9 +107,6 @@ impl SubscriptionSettings {
             .set("queued.max.messages.kbytes", "1024") // per partition
             .set("fetch.queue.backoff.ms", "10") // Otherwise (1 s) a consumer that is fast again waits for messages
             .set("statistics.interval.ms", STATISTICS_INTERVAL_MS);
-        if let Some(instance) = &self.instance {
-            config.set("group.instance.id", instance);
-        }
         Ok(config)
     }
 }

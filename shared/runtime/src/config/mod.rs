@@ -1,5 +1,6 @@
 //! The configuration: defaults from commented TOML files, overrides from the environment, all errors in one list.
 
+mod auth;
 mod errors;
 mod reader;
 mod sections;
@@ -18,9 +19,10 @@ use secrecy::SecretString;
 use crate::Service;
 use crate::pools::PoolSizes;
 
+pub(crate) use auth::Auth;
 pub use errors::ConfigErrors;
 pub use reader::SettingsReader;
-pub(crate) use sections::{Auth, Http, Log, LogFormat, LogRetention, Relay};
+pub(crate) use sections::{Http, Log, LogFormat, LogRetention, Relay};
 
 /// The settings that every service has; a service's own file may override them.
 const DEFAULTS: &str = include_str!("defaults.toml");
@@ -88,7 +90,7 @@ impl<S: Service> Config<S> {
         let config = Self {
             http: sections::http(&mut reader),
             edge: sections::edge(&mut reader),
-            auth: sections::auth(&mut reader, needs == Needs::Serve),
+            auth: auth::auth(&mut reader, needs == Needs::Serve),
             database: sections::database(&mut reader),
             pool_sizes: sections::pool_sizes(&mut reader),
             migration_url: sections::migration_url(&mut reader),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use database::{Address, GroupSettings};
-use edge::{Authenticator, CardNumbers, EdgeSettings, JwksSource, Limits, RateLimit};
+use edge::{CardNumbers, EdgeSettings, Limits, RateLimit};
 use envelope::Topics;
 use idempotency::{KeyPolicy, Retention};
 use inbox::RunnerSettings;
@@ -21,10 +21,7 @@ use super::SettingsReader;
 use crate::pools::PoolSizes;
 
 /// The longest timeout, in seconds.
-const DAY: u64 = 86_400;
-
-/// The issuer of tokens that devtool signs.
-const DEVELOPMENT_ISSUER: &str = "idem-dev";
+pub(super) const DAY: u64 = 86_400;
 
 /// The name of the demo's deployment.
 const DEVELOPMENT_NAME: &str = "idem-dev";
@@ -139,46 +136,7 @@ fn limits(reader: &mut SettingsReader) -> Limits {
         let per_second = NonZeroU32::new(part(per_second, percent))?;
         Some(RateLimit { per_second, burst: NonZeroU32::new(part(burst, percent))? })
     });
-    Limits {
-        tenant,
-        client,
-        keys: number("limits.keys", 0..=1_000_000_000),
-        failures_per_minute: number("limits.failures_per_minute", 0..=1_000_000),
-        proxies: reader.number("http.proxies", 0..=10),
-    }
-}
-
-/// The settings for checking tokens.
-pub(crate) struct Auth {
-    /// `None` if this process checks no tokens.
-    pub(crate) authenticator: Option<Authenticator>,
-    /// The pause between two reads of the key set.
-    pub(crate) refresh: Duration,
-}
-
-/// The keys that check tokens. A key file is read here, so that its errors are in the list.
-pub(super) fn auth(reader: &mut SettingsReader, needed: bool) -> Auth {
-    let issuer = reader.text("auth.issuer", "who issues the tokens (iss)");
-    let audience = reader.text("auth.audience", "for whom tokens must be (aud)");
-    let location = reader.text("auth.jwks", "the path or URL of the keys that tokens are checked with");
-    let plain_http = reader.switch("auth.jwks_plain_http");
-    let refresh = reader.seconds("auth.jwks_refresh_seconds", 1..=DAY);
-    let max_stale = reader.seconds("auth.jwks_max_stale_seconds", 1..=30 * DAY);
-    let token_life = reader.seconds("auth.token_life_seconds", 1..=30 * DAY);
-    if max_stale < refresh {
-        reader.refuse("auth.jwks_max_stale_seconds", "at least as long as auth.jwks_refresh_seconds");
-    }
-    if location.is_empty() || !needed {
-        return Auth { authenticator: None, refresh };
-    }
-    if issuer == DEVELOPMENT_ISSUER {
-        reader.refuse_in_production("auth.issuer", "the issuer of your tokens, not that of the demo");
-    }
-    let opened = JwksSource::parse(&location, plain_http)
-        .and_then(|source| Authenticator::from_source(source, &issuer, &audience));
-    let opened = opened.map(|opened| opened.max_stale(max_stale).token_life(token_life));
-    let refuse = |error| reader.refuse("auth.jwks", &format!("the path or URL of a key set: {error}"));
-    Auth { authenticator: opened.map_err(refuse).ok(), refresh }
+    Limits { tenant, client }
 }
 
 pub(super) fn database(reader: &mut SettingsReader) -> database::Settings {
@@ -241,7 +199,6 @@ pub(super) fn brokers(reader: &mut SettingsReader) -> Option<Brokers> {
 
 pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {
     RunnerSettings {
-        instance: reader.optional("inbox.instance", "a name"),
         attempts: reader.number("inbox.attempts", 1..=1_000),
         handler_limit: reader.seconds("inbox.handler_limit_seconds", 1..=DAY),
         parking_limit: reader.number("inbox.parking_limit", 1..=1_000_000),

@@ -6,7 +6,7 @@ use actix_web::dev::Service as _;
 use actix_web::test::{TestRequest, init_service};
 use contracts::OrderId;
 use database::Database;
-use edge::{Authenticator, Edge, EdgeSettings};
+use edge::{Authenticator, Edge, EdgeSettings, TokenPolicy};
 use envelope::Topics;
 use inbox::{Runner, RunnerSettings};
 use parcels::Parcels;
@@ -74,8 +74,11 @@ impl Stage {
     }
 
     async fn send(&self, tenant: &str, request: TestRequest) -> Outcome {
-        let authenticator =
-            Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+        let authenticator = Authenticator::from_jwks(
+            &identity::jwks(),
+            TokenPolicy::of(identity::ISSUER, identity::AUDIENCE),
+        )
+        .unwrap();
         let edge = Edge::new(Database::clone(&self.database), authenticator, EdgeSettings::default());
         let app = init_service(App::new().configure(runtime::routes(edge, self.context()))).await;
         let bearer = format!("Bearer {}", identity::token(tenant, "tester", "parcels:read parcels:write"));

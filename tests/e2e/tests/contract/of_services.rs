@@ -21,11 +21,6 @@ pub(crate) trait ServiceSide {
         None
     }
 
-    /// The request that its limit of refusals counts, in place of one that no limit counts.
-    fn limited(_: &Request) -> Option<Request> {
-        None
-    }
-
     /// Whether a list has this path, though more parts than a list usually has.
     fn is_list(_path: &str) -> bool {
         false
@@ -59,10 +54,6 @@ macro_rules! service_modules {
 
         pub(crate) fn unsent(request: &Request) -> Option<Request> {
             None$(.or_else(|| $name::Side::unsent(request)))*
-        }
-
-        pub(crate) fn limited(request: &Request) -> Option<Request> {
-            None$(.or_else(|| $name::Side::limited(request)))*
         }
 
         pub(crate) fn is_list(path: &str) -> bool {

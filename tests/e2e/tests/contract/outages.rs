@@ -89,18 +89,13 @@ async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: 
     stack.kill(&second).await;
 }
 
-/// An instance that accepts one request per second and one forged event per minute.
+/// An instance that accepts one request per second.
 async fn strict(stack: &mut Stack, recorder: &mut Recorder<'_>, part: Part) {
     let second = part.instance(2).to_string();
-    let settings = [
-        ("IDEM_LIMITS__REQUESTS_PER_SECOND", "1"),
-        ("IDEM_LIMITS__BURST", "1"),
-        ("IDEM_LIMITS__FAILURES_PER_MINUTE", "1"),
-    ];
+    let settings = [("IDEM_LIMITS__REQUESTS_PER_SECOND", "1"), ("IDEM_LIMITS__BURST", "1")];
     stack.launch_ready(&second, &settings).await;
     let (client, to) = (recorder.customer.api.client(), stack.endpoints(&[&second]).remove(0));
     for request in recorder.requests_documenting(part, "rate-limited") {
-        let request = of_services::limited(&request).unwrap_or(request);
         let refused = eventually("the limit is reached", async || {
             Some(client.send(&to, &request).await.unwrap()).filter(|response| response.status == 429)
         });

@@ -13,7 +13,7 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
 use database::Database;
-use edge::{Authenticator, Edge, EdgeSettings};
+use edge::{Authenticator, Edge, EdgeSettings, TokenPolicy};
 use envelope::Topics;
 use payments::Payments;
 use reqwest::Method;
@@ -93,7 +93,8 @@ pub(crate) async fn client(stage: &Stage, wait: Duration) -> Client {
 /// Starts another instance of the API.
 async fn client_on(stage: &Stage, database: Database, wait: Duration) -> Client {
     let authenticator =
-        Authenticator::from_jwks(&identity::jwks(), identity::ISSUER, identity::AUDIENCE).unwrap();
+        Authenticator::from_jwks(&identity::jwks(), TokenPolicy::of(identity::ISSUER, identity::AUDIENCE))
+            .unwrap();
     let settings = EdgeSettings { operation_wait: wait, ..EdgeSettings::default() };
     let edge = Edge::new(database.clone(), authenticator, settings);
     let settings = stage.settings();

@@ -36,7 +36,7 @@ async fn problem(code: web::Path<String>) -> Result<impl Responder, Problem> {
 
 /// The section of the catalogue for this code, without its links into the source.
 fn section(code: &str) -> Option<String> {
-    let mut lines = PROBLEMS.lines().skip_while(|line| *line != format!("## {code}"));
+    let mut lines = PROBLEMS.lines().skip_while(|line| line.strip_prefix("## ") != Some(code));
     let heading = lines.next()?;
     let text: Vec<&str> =
         lines.take_while(|line| !line.starts_with("## ") && !line.starts_with("Decided in ")).collect();

@@ -94,12 +94,12 @@ fn all_errors_are_in_one_list() {
         ("IDEM_AUTH__JWKS", "/nowhere/jwks.json"),
         ("IDEM_AUTH__JWKS_REFRESH_SECONDS", "0"),
         ("IDEM_AUTH__JWKS_PLAIN_HTTP", "perhaps"),
+        ("IDEM_AUTH__ALGORITHMS", "EdDSA,HS256"),
+        ("IDEM_AUTH__TENANT_CLAIM", "a \"claim\""),
+        ("IDEM_AUTH__LEEWAY_SECONDS", "61"),
         ("IDEM_LIMITS__REQUESTS_PER_SECOND", "-1"),
         ("IDEM_LIMITS__BURST", "0"),
         ("IDEM_LIMITS__CLIENT_PERCENT", "101"),
-        ("IDEM_LIMITS__FAILURES_PER_MINUTE", "-1"),
-        ("IDEM_LIMITS__KEYS", "many"),
-        ("IDEM_HTTP__PROXIES", "11"),
     ];
     let errors = read(Needs::Serve, &[variables]).err().expect("a list of errors");
     let text = errors.to_string();
@@ -234,7 +234,10 @@ fn an_unusable_key_set_is_an_error_with_its_location_and_reason() {
     for (text, what) in [
         ("no JSON", "it is not a JWKS document"),
         (r#"{"keys":[]}"#, "it holds no key that can be used"),
-        (r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256"}]}"#, "EdDSA and ES256 are accepted"),
+        (
+            r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256"}]}"#,
+            "key a is for RS256, which auth.algorithms does not allow",
+        ),
     ] {
         std::fs::write(&path, text).unwrap();
         let errors = read(Needs::Serve, &[COMPLETE, &[("IDEM_AUTH__JWKS", file)]]).err().expect("an error");
