@@ -78,7 +78,7 @@ pub(crate) struct WebhookProblems;
 
 impl IntoResponses for WebhookProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let request = [&WEBHOOK_REFUSED, &p::REQUEST_INVALID, &p::REQUEST_TIMEOUT, &p::REQUEST_TOO_LARGE];
+        let request = [&WEBHOOK_REFUSED, &p::REQUEST_INVALID, &p::REQUEST_TIMEOUT];
         problem_responses(request.iter().chain(&[&p::INTERNAL, &p::UNAVAILABLE, &p::COMMIT_UNKNOWN]))
     }
 }

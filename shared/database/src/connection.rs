@@ -19,6 +19,8 @@ use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt, stream};
 use tokio::time::{Instant, timeout_at};
 
+use crate::error::STALE_PLAN;
+
 /// How much longer than PostgreSQL's own limit the client waits for an answer.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -112,7 +114,12 @@ impl State {
             let why = "PostgreSQL did not answer in time".to_owned();
             Err(Error::DatabaseError(DatabaseErrorKind::ClosedConnection, Box::new(why)))
         });
-        result.inspect_err(|_| self.has_failed.store(true, Ordering::Relaxed))
+        result.inspect_err(|error| {
+            self.has_failed.store(true, Ordering::Relaxed);
+            if matches!(error, Error::DatabaseError(_, info) if info.message().contains(STALE_PLAN)) {
+                self.is_unusable.store(true, Ordering::Relaxed);
+            }
+        })
     }
 }
 

@@ -103,6 +103,7 @@ const UNAVAILABLE: &[&str] = &[
     // 57014. Not contention: running the unit again would only add load to a server that is too slow already.
     "canceling statement due to statement timeout",
     "canceling statement due to user request",
+    STALE_PLAN,
     // 08: the connection. Poolers say so in their own words.
     "connection closed",
     "server closed the connection",
@@ -110,6 +111,8 @@ const UNAVAILABLE: &[&str] = &[
     "query_wait_timeout",
     "pgbouncer",
 ];
+/// The words of 0A000, of a prepared statement whose columns have another type by now. Only a new session prepares it again.
+pub(crate) const STALE_PLAN: &str = "cached plan must not change result type";
 /// 40P01 and 55P03.
 const CONTENTION: &[&str] = &["deadlock detected", LOCK_TIMEOUT];
 /// The words of 55P03, of a statement that has waited too long for a lock.

@@ -74,6 +74,28 @@ async fn waiting_for_a_connection_has_a_limit() {
     narrow.begin().await.unwrap().rollback().await.unwrap();
 }
 
+/// PostgreSQL refuses a prepared statement whose columns have another type by now, in this session for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_whose_prepared_statement_meets_another_type() {
+    diesel::table! {
+        page (id) { id -> BigInt, title -> Text, }
+    }
+    let database = TestDatabase::plain().await;
+    let mut owner = database.owner().await;
+    let table =
+        "CREATE TABLE page (id bigint PRIMARY KEY, title text NOT NULL); GRANT ALL ON page TO idem_service";
+    owner.batch_execute(table).await.unwrap();
+    let settings = Settings { pool_size: 1, ..Settings::new(database.service_url(None)) };
+    let one = Database::new(&settings, Handle::current()).unwrap();
+    let titles = async || -> database::Result<Vec<String>> {
+        Ok(page::table.select(page::title).load(&mut one.connection().await?).await?)
+    };
+    titles().await.unwrap();
+    owner.batch_execute("ALTER TABLE page ALTER title TYPE varchar(100)").await.unwrap();
+    assert!(matches!(titles().await, Err(Error::Unavailable(_))), "once");
+    titles().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pool_of_its_own_does_not_wait_for_the_first_one_and_shares_everything_else() {
     #[derive(Default)]

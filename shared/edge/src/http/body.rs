@@ -103,8 +103,8 @@ fn too_slow() -> Problem {
 /// The largest body that [`RawBody`] accepts.
 const RAW_LIMIT: usize = 64 * 1024;
 
-/// The exact bytes of a body of any type, so that a handler can check a signature over them. At most 64 KiB.
-pub struct RawBody(pub Bytes);
+/// The exact bytes of a body of any type, so that a handler can check a signature over them. `None` if the body is larger than 64 KiB.
+pub struct RawBody(pub Option<Bytes>);
 
 impl FromRequest for RawBody {
     type Error = Problem;
@@ -115,7 +115,15 @@ impl FromRequest for RawBody {
         let mut payload = payload.take();
         Box::pin(async move {
             let deadline = Edge::of(&request)?.settings.body_deadline;
-            collect(&request, &mut payload, RAW_LIMIT, deadline).await.map(Self)
+            match collect(&request, &mut payload, RAW_LIMIT, deadline).await {
+                Err(problem) if *problem.kind() == problem_types::REQUEST_TOO_LARGE => {
+                    // A sender may read the response only once it has sent everything.
+                    let rest = async { while let Some(Ok(_)) = payload.next().await {} };
+                    let _ = tokio::time::timeout(deadline, rest).await;
+                    Ok(Self(None))
+                }
+                read => read.map(|body| Self(Some(body))),
+            }
         })
     }
 }
