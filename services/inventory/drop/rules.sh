@@ -84,7 +84,7 @@ drop_inventory() {
   done
   # Tests of shared crates that need some events.
   change_text shared/inbox/tests/inbox/metrics.rs 's/ItemId::of\(&"acme"[^\n]*;/PaymentId::generate();/'
-  for file in shared/outbox/tests/outbox/*.rs shared/inbox/tests/inbox/*.rs shared/runtime/{examples/greeter/main.rs,src/startup.rs,tests/process/*.rs}; do
+  for file in shared/outbox/tests/outbox/*.rs shared/inbox/tests/inbox/*.rs shared/runtime/src/startup.rs; do
     edit_text "$file" 's/streams::INVENTORY/streams::PAYMENTS/g; s/ItemChanged/PaymentDeclined/g; s/StockReserved/PaymentCancelled/g; s/ItemId/PaymentId/g; s/inventory(?=\.events)/payments/g'
   done
   # Documents.

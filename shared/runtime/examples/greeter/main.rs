@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use actix_web::rt::System;
 use actix_web::{HttpResponse, get, web};
-use contracts::events::{ItemChanged, OrderConfirmed};
+use contracts::events::OrderConfirmed;
 use contracts::streams;
 use database::Tx;
 use diesel::{ExpressionMethods, QueryDsl};
@@ -85,22 +85,21 @@ impl Service for Greeter {
 
     fn consumer(context: &Context<Self>) -> Option<Consumer> {
         let Settings { shy, stuck, .. } = context.settings;
-        Some(
-            Consumer::of("greeter")
-                .on(no_locks, async move |tx: &mut Tx, order: &Message<OrderConfirmed>| {
-                    if stuck {
-                        block();
-                    }
-                    if shy {
-                        return Err(HandlerError::Refused("too shy to greet".to_owned()));
-                    }
-                    let (id, number) = (order.order.uuid(), order.envelope.sequence);
-                    let row = (greeted::order_id.eq(id), greeted::number.eq(number));
-                    diesel::insert_into(greeted::table).values(row).execute(tx).await?;
-                    Ok(())
-                })
-                .ignoring::<ItemChanged>(),
-        )
+        Some(Consumer::of("greeter").on(
+            no_locks,
+            async move |tx: &mut Tx, order: &Message<OrderConfirmed>| {
+                if stuck {
+                    block();
+                }
+                if shy {
+                    return Err(HandlerError::Refused("too shy to greet".to_owned()));
+                }
+                let (id, number) = (order.order.uuid(), order.envelope.sequence);
+                let row = (greeted::order_id.eq(id), greeted::number.eq(number));
+                diesel::insert_into(greeted::table).values(row).execute(tx).await?;
+                Ok(())
+            },
+        ))
     }
 
     fn jobs(context: &Context<Self>) -> Vec<Job> {

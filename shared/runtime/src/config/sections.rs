@@ -106,22 +106,12 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         ),
         mismatch_status: reader.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),
         operation_wait: reader.milliseconds("http.operation_wait_milliseconds", 0..=60_000),
-        groups: groups(reader),
+        groups: GroupSettings::default(),
         cors_origins: reader
             .optional("http.cors_origins", "origins such as https://shop.example, separated by commas")
             .unwrap_or_default(),
         docs: reader.switch("http.docs"),
         limits: limits(reader),
-    }
-}
-
-fn groups(reader: &mut SettingsReader) -> GroupSettings {
-    GroupSettings {
-        size: reader.number("groups.size", 1..=1_000),
-        at_once: reader.number("groups.at_once", 1..=1_000),
-        waiting: reader.number("groups.waiting", 1..=1_000_000),
-        wait: reader.milliseconds("groups.wait_milliseconds", 1..=60_000),
-        ..GroupSettings::default()
     }
 }
 
@@ -203,7 +193,6 @@ pub(super) fn inbox(reader: &mut SettingsReader) -> RunnerSettings {
         handler_limit: reader.seconds("inbox.handler_limit_seconds", 1..=DAY),
         parking_limit: reader.number("inbox.parking_limit", 1..=1_000_000),
         parking_window: reader.seconds("inbox.parking_window_seconds", 1..=DAY),
-        gather: reader.milliseconds("inbox.gather_milliseconds", 0..=60_000),
         ..RunnerSettings::default()
     }
 }
@@ -234,12 +223,8 @@ pub(crate) struct Relay {
 }
 
 pub(super) fn relay(reader: &mut SettingsReader) -> Relay {
-    let settings = RelaySettings {
-        lease: reader.seconds("relay.lease_seconds", 1..=DAY),
-        idle_poll: reader.milliseconds("relay.idle_poll_milliseconds", 1..=60_000),
-        gather: reader.milliseconds("relay.gather_milliseconds", 0..=60_000),
-        ..RelaySettings::default()
-    };
+    let lease = reader.seconds("relay.lease_seconds", 1..=DAY);
+    let settings = RelaySettings { lease, ..RelaySettings::default() };
     Relay { in_process: reader.switch("relay.in_process"), settings }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn subjects<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
 async fn a_service_that_runs_has_no_fault_and_one_that_never_ran_lacks_migrations_topics_and_relay() {
     let surroundings = Surroundings::new().await;
     let deployment = surroundings.deployment();
-    let topics = ["orders.events", "inventory.events", "greeter.dlq"];
+    let topics = ["orders.events", "greeter.dlq"];
     let topics = topics.map(|topic| format!("topic {deployment}.{topic}"));
     let mut expected = subjects(["migrations", "relay", "consumer"]);
     expected.extend(topics);

@@ -86,7 +86,7 @@ impl Surroundings {
         let group = format!("{}.greeter", self.deployment);
         // A killed member stays in the group until its session ends.
         eventually("a group without members", async || delete_groups(&brokers, &[&group]).await.ok()).await;
-        let topics = ["orders.events", "inventory.events", "greeter.dlq"];
+        let topics = ["orders.events", "greeter.dlq"];
         let topics = topics.map(|topic| format!("{}.{topic}", self.deployment));
         delete_topics(&brokers, &topics.each_ref().map(String::as_str)).await.unwrap();
     }

@@ -157,6 +157,7 @@ async fn an_instance_whose_handler_blocks_beside_another_one_loses_its_partition
     .await;
     let mut orders = Vec::new();
     while !stands_still(&surroundings).await {
+        assert!(orders.len() < 100, "none of 100 orders is in a partition of the first instance");
         orders.push(OrderId::generate());
         confirm(&surroundings, orders[orders.len() - 1], 1..=1).await;
         eventually("the message, at one of the two", async || {
