@@ -18,8 +18,10 @@ pub(crate) struct Health {
     checked: Mutex<Option<(Instant, bool)>>,
     /// All migrations are applied.
     migrated: AtomicBool,
-    /// The keys that check tokens have been read.
+    /// The keys that check tokens have been read once.
     keyed: AtomicBool,
+    /// The last read of the keys succeeded.
+    keys: AtomicBool,
     /// The database is the one of this deployment.
     adopted: AtomicBool,
     /// Topics and consumer have been ready once. After that, an outage of the broker does not change readiness.
@@ -58,8 +60,19 @@ pub(crate) const STANDSTILL: Duration = Duration::from_secs(20);
 
 impl Health {
     pub(crate) fn new(database: Database) -> Self {
-        let [migrated, keyed, adopted, started, broker, stopping] = [const { AtomicBool::new(false) }; 6];
-        Self { database, checked: Mutex::default(), migrated, keyed, adopted, started, broker, stopping }
+        let [migrated, keyed, keys, adopted, started, broker, stopping] =
+            [const { AtomicBool::new(false) }; 7];
+        Self {
+            database,
+            checked: Mutex::default(),
+            migrated,
+            keyed,
+            keys,
+            adopted,
+            started,
+            broker,
+            stopping,
+        }
     }
 
     /// Records that all migrations are applied.
@@ -76,9 +89,10 @@ impl Health {
         self.adopted.load(Ordering::Relaxed)
     }
 
-    /// Records that the keys have been read.
-    pub(crate) fn keyed(&self) {
-        self.keyed.store(true, Ordering::Relaxed);
+    /// Records whether the keys could be read. Once they were, the API stays open.
+    pub(crate) fn set_keys_read(&self, are_read: bool) {
+        self.keyed.fetch_or(are_read, Ordering::Relaxed);
+        self.keys.store(are_read, Ordering::Relaxed);
     }
 
     /// Records that the broker has the topics, and that the consumer has been assigned partitions.
@@ -136,7 +150,7 @@ impl Health {
             (true, true) => "ok",
         };
         let broker = if self.broker.load(Ordering::Relaxed) { "ok" } else { "away" };
-        let keys = if self.keyed.load(Ordering::Relaxed) { "ok" } else { "away" };
+        let keys = if self.keys.load(Ordering::Relaxed) { "ok" } else { "away" };
         let deployment = match (self.migrated.load(Ordering::Relaxed), self.is_adopted()) {
             (false, _) => "unknown",
             (true, false) => "not adopted",

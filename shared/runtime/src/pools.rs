@@ -13,13 +13,6 @@ const RELAY: usize = 3;
 /// For a scrape and a health check.
 const OPERATORS: usize = 2;
 
-/// The sizes that are settings. `database.pool_size` is the size for requests.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PoolSizes {
-    pub(crate) inbox: usize,
-    pub(crate) jobs: usize,
-}
-
 /// One database, by a pool for each part. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Pools {
@@ -33,12 +26,14 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// Creates the pools. They connect when they are used.
-    pub(crate) fn new(settings: &Settings, sizes: PoolSizes, runtime: Handle) -> Result<Self> {
+    /// Creates the pools. They connect when they are used. The consumer has half as many connections as requests, four at least, and
+    /// so have the service's own jobs.
+    pub(crate) fn new(settings: &Settings, runtime: Handle) -> Result<Self> {
         let requests = Database::new(settings, runtime)?;
+        let half = settings.pool_size.div_ceil(2).max(4);
         Ok(Self {
-            inbox: requests.with_own_pool(sizes.inbox)?,
-            jobs: requests.with_own_pool(sizes.jobs)?,
+            inbox: requests.with_own_pool(half)?,
+            jobs: requests.with_own_pool(half)?,
             housekeeping: requests.with_own_pool(HOUSEKEEPING)?,
             relay: requests.with_own_pool(RELAY)?,
             operators: requests.with_own_pool(OPERATORS)?,

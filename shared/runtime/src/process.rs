@@ -59,7 +59,7 @@ impl Process {
         config: &Config<S>,
         runtime: &Handle,
     ) -> Result<(Self, UnboundedReceiver<String>), RunError> {
-        let pools = Pools::new(&config.database, config.pool_sizes, runtime.clone())?;
+        let pools = Pools::new(&config.database, runtime.clone())?;
         let (reports, task_errors) = unbounded_channel();
         // Beside the runtime's threads, this task shows that its timers run.
         runtime.spawn(pools.operators.heartbeats().of("database runtime").during(pending::<()>()));

@@ -120,7 +120,7 @@ async fn run_relay<S: Service>(config: Config<S>, runtime: Handle) -> Result<(),
     let start = async move {
         parts.open_database::<S>().await?;
         // A relay checks no tokens, so it needs no keys.
-        parts.health.keyed();
+        parts.health.set_keys_read(true);
         parts.adopted::<S>().await?;
         parts.open_topics::<S>(None).await?;
         parts.start_relay(config.relay.settings);

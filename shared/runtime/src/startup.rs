@@ -133,8 +133,8 @@ impl Process {
             if !authenticator.has_keys() {
                 wait_for("the key set", || first_keys(&authenticator)).await?;
             }
-            health.keyed();
-            authenticator.keep_fresh(every).await;
+            health.set_keys_read(true);
+            authenticator.keep_fresh(every, |are_read| health.set_keys_read(are_read)).await;
             Ok(())
         };
         self.work.keep("key set", async move { stop.run_until_cancelled(keys).await.unwrap_or(Ok(())) });

@@ -97,11 +97,11 @@ impl Authenticator {
         }
     }
 
-    /// Reads the key set at this interval, and logs failures.
-    pub async fn keep_fresh(&self, every: Duration) {
+    /// Reads the key set at this interval, logs failures, and reports whether it was read and has a usable key.
+    pub async fn keep_fresh(&self, every: Duration, report: impl Fn(bool)) {
         loop {
             tokio::time::sleep(every).await;
-            self.refresh_or_warn().await;
+            report(self.refresh_or_warn().await);
         }
     }
 
@@ -120,10 +120,9 @@ impl Authenticator {
         self.keys().check(token, &self.policy)
     }
 
-    async fn refresh_or_warn(&self) {
-        if let Err(error) = self.refresh().await {
-            tracing::warn!(%error, "the key set could not be refreshed");
-        }
+    async fn refresh_or_warn(&self) -> bool {
+        let warn = |error: &JwksError| tracing::warn!(%error, "the key set could not be refreshed");
+        self.refresh().await.inspect_err(warn).is_ok()
     }
 
     /// Replaces the keys. A set without a usable key is an error, and replaces them, too: the issuer has withdrawn them.

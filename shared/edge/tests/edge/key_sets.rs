@@ -114,7 +114,7 @@ async fn a_key_that_was_withdrawn_is_forgotten_in_the_next_round() {
     assert_eq!(ask(&bench, &old).await, 200);
     file.write(&jwks_of(&[&new]));
     let rounds =
-        Background::run(|_| async move { authenticator.keep_fresh(Duration::from_millis(20)).await });
+        Background::run(|_| async move { authenticator.keep_fresh(Duration::from_millis(20), |_| {}).await });
     eventually("the old key does not count", async || (ask(&bench, &old).await == 401).then_some(())).await;
     assert_eq!(ask(&bench, &new).await, 200);
     rounds.kill().await;

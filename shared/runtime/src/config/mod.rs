@@ -17,7 +17,6 @@ use messaging::Brokers;
 use secrecy::SecretString;
 
 use crate::Service;
-use crate::pools::PoolSizes;
 
 pub(crate) use auth::Auth;
 pub use errors::ConfigErrors;
@@ -61,7 +60,6 @@ pub(crate) struct Config<S: Service> {
     pub(crate) edge: EdgeSettings,
     pub(crate) auth: Auth,
     pub(crate) database: DatabaseSettings,
-    pub(crate) pool_sizes: PoolSizes,
     pub(crate) migration_url: Option<SecretString>,
     /// `None` if the setting is missing.
     pub(crate) brokers: Option<Brokers>,
@@ -92,7 +90,6 @@ impl<S: Service> Config<S> {
             edge: sections::edge(&mut reader),
             auth: auth::auth(&mut reader, needs == Needs::Serve),
             database: sections::database(&mut reader),
-            pool_sizes: sections::pool_sizes(&mut reader),
             migration_url: sections::migration_url(&mut reader),
             brokers: sections::brokers(&mut reader),
             topics: sections::deployment(&mut reader, needs.includes("deployment.name")),

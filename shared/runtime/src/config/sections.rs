@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use database::{Address, GroupSettings};
+use database::Address;
 use edge::{CardNumbers, EdgeSettings, Limits, RateLimit};
 use envelope::Topics;
 use idempotency::{KeyPolicy, Retention};
@@ -18,7 +18,6 @@ use secrecy::{ExposeSecret, SecretString};
 use tracing_subscriber::EnvFilter;
 
 use super::SettingsReader;
-use crate::pools::PoolSizes;
 
 /// The longest timeout, in seconds.
 pub(super) const DAY: u64 = 86_400;
@@ -98,7 +97,6 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         retention,
         replay_cache: reader.number::<u64>("idempotency.replay_cache_mebibytes", 0..=65_536) << 20,
         key_policy: reader.one_of("idempotency.key_policy", &policies),
-        body_limit: reader.number("http.body_limit_bytes", 1_024..=1_048_576),
         body_deadline: reader.seconds("http.body_deadline_seconds", 1..=DAY),
         card_numbers_in_references: reader.one_of(
             "http.card_numbers_in_references",
@@ -106,12 +104,12 @@ pub(super) fn edge(reader: &mut SettingsReader) -> EdgeSettings {
         ),
         mismatch_status: reader.one_of("idempotency.mismatch_status", &[("409", 409), ("422", 422)]),
         operation_wait: reader.milliseconds("http.operation_wait_milliseconds", 0..=60_000),
-        groups: GroupSettings::default(),
         cors_origins: reader
             .optional("http.cors_origins", "origins such as https://shop.example, separated by commas")
             .unwrap_or_default(),
         docs: reader.switch("http.docs"),
         limits: limits(reader),
+        ..EdgeSettings::default()
     }
 }
 
@@ -139,14 +137,6 @@ pub(super) fn database(reader: &mut SettingsReader) -> database::Settings {
         statement_timeout: reader.seconds("database.statement_timeout_seconds", 1..=DAY),
         lock_timeout: reader.seconds("database.lock_timeout_seconds", 1..=DAY),
         idle_in_transaction_timeout: reader.seconds("database.idle_in_transaction_timeout_seconds", 1..=DAY),
-    }
-}
-
-/// The sizes of the pools of consumer and jobs.
-pub(super) fn pool_sizes(reader: &mut SettingsReader) -> PoolSizes {
-    PoolSizes {
-        inbox: reader.number("database.inbox_pool_size", 1..=1_000),
-        jobs: reader.number("database.jobs_pool_size", 1..=1_000),
     }
 }
 

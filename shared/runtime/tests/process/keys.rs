@@ -73,6 +73,26 @@ async fn without_its_key_set_it_waits_for_the_issuer() {
     surroundings.clear().await;
 }
 
+/// Every login fails once the keys are withdrawn, and after a day if they cannot be read.
+#[tokio::test]
+async fn keys_that_cannot_be_read_again_are_away_until_they_can() {
+    let surroundings = Surroundings::new().await;
+    let issuer = Issuer::answering("200 OK", &identity::jwks());
+    let mut serve = surroundings.serve();
+    serve.env("IDEM_AUTH__JWKS", issuer.url()).env("IDEM_AUTH__JWKS_REFRESH_SECONDS", "1");
+    let running = Running::start(&mut serve);
+    running.ready().await;
+    for (status, keys) in [("200 OK", r#"{"keys":[]}"#), ("404 Not Found", "")] {
+        issuer.set_response(status, keys);
+        let state = r#"{"status":"ready","database":"ok","broker":"ok","keys":"away","deployment":"ok"}"#;
+        running.readiness(200, state).await;
+        issuer.set_response("200 OK", &identity::jwks());
+        running.ready().await;
+    }
+    running.end().await;
+    surroundings.clear().await;
+}
+
 #[tokio::test]
 async fn an_unusable_key_set_ends_the_start() {
     let surroundings = Surroundings::new().await;

@@ -1,7 +1,10 @@
 //! Processes and servers that are away.
 
+use std::fs;
+
 use e2e::{Customer, Options};
-use testkit::Broker;
+use testkit::{Broker, identity};
+use uuid::Uuid;
 
 use crate::Watched;
 
@@ -14,8 +17,10 @@ async fn a_process_or_server_that_is_away_fires_its_alert_until_it_is_back() {
 
     watched.stack.kill("inventory").await;
     watched.prometheus.fires("InstanceDown of inventory").await;
+    watched.prometheus.fires("ServiceGone of inventory").await;
     watched.launch("inventory", &[]).await;
     watched.prometheus.is_quiet("InstanceDown of inventory").await;
+    watched.prometheus.is_quiet("ServiceGone of inventory").await;
 
     watched.stack.kill("inventory-relay").await;
     watched.prometheus.fires("RelayMissing of inventory").await;
@@ -30,4 +35,19 @@ async fn a_process_or_server_that_is_away_fires_its_alert_until_it_is_back() {
     broker.start_again().await;
     watched.prometheus.is_quiet("DependencyAway of orders").await;
     customer.sees(order, "confirmed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn keys_of_tokens_that_are_withdrawn_fire_an_alert_until_they_are_back() {
+    let mut watched = Watched::start(Options::default()).await;
+    let keys = std::env::temp_dir().join(format!("alerts-{}.jwks.json", Uuid::new_v4()));
+    fs::write(&keys, identity::jwks()).unwrap();
+    let settings = [("IDEM_AUTH__JWKS", keys.to_str().unwrap()), ("IDEM_AUTH__JWKS_REFRESH_SECONDS", "1")];
+    watched.restart("orders", &settings).await;
+    fs::write(&keys, r#"{"keys":[]}"#).unwrap();
+    watched.prometheus.fires("DependencyAway of orders").await;
+    fs::write(&keys, identity::jwks()).unwrap();
+    watched.prometheus.is_quiet("DependencyAway of orders").await;
+    fs::remove_file(&keys).unwrap();
 }
