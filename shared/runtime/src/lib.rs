@@ -10,6 +10,7 @@ mod housekeeping;
 mod http;
 mod job;
 mod metrics;
+mod open_files;
 mod operator;
 mod pools;
 mod process;

@@ -20,7 +20,7 @@ use crate::metrics::{HttpMetrics, Scrape};
 use crate::pools::Pools;
 use crate::signals::Signals;
 use crate::tasks::Tasks;
-use crate::{Context, RunError, Service};
+use crate::{Context, RunError, Service, open_files};
 
 /// The time limit for each of three stages of the shutdown: consumers and jobs, transactions, relay.
 const STAGE: Duration = Duration::from_secs(6);
@@ -59,6 +59,7 @@ impl Process {
         config: &Config<S>,
         runtime: &Handle,
     ) -> Result<(Self, UnboundedReceiver<String>), RunError> {
+        open_files::raise_limit()?;
         let pools = Pools::new(&config.database, runtime.clone())?;
         let (reports, task_errors) = unbounded_channel();
         // Beside the runtime's threads, this task shows that its timers run.

@@ -1,6 +1,9 @@
 //! The start of the process: wrong configurations, missing servers and missing tables.
 
+use std::process::Stdio;
+
 use testkit::{Proxy, given};
+use tokio::process::Command;
 
 use crate::greeter::{Running, Surroundings, ask, greeter, stderr};
 
@@ -184,6 +187,32 @@ async fn operators_have_a_listener_of_their_own() {
     let (status, problem) = ask(public, "POST", "/health/ready").await.unwrap();
     assert_eq!(status, 405);
     assert!(problem.contains("\"method-not-allowed\""), "{problem}");
+    running.end().await;
+    surroundings.clear().await;
+}
+
+/// `serve` under this limit of open files, in the words of `ulimit`.
+fn serve_limited(surroundings: &Surroundings, limit: &str) -> Command {
+    let serve = surroundings.serve();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!("ulimit {limit} && exec \"$0\" serve")]).arg(serve.as_std().get_program());
+    limited.env_clear().envs(serve.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited.stdin(Stdio::null()).kill_on_drop(true);
+    limited
+}
+
+#[tokio::test]
+async fn a_process_that_may_open_too_few_files_says_how_many_it_needs() {
+    let surroundings = Surroundings::new().await;
+    for limit in [24, 40, 127] {
+        let output = serve_limited(&surroundings, &format!("-n {limit}")).output().await.unwrap();
+        let log = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{log}");
+        assert!(log.contains(&format!("this process may open {limit} files, and needs 128")), "{log}");
+        assert!(!log.contains("panicked"), "{log}");
+    }
+    let running = Running::start(&mut serve_limited(&surroundings, "-S -n 40"));
+    running.ready().await;
     running.end().await;
     surroundings.clear().await;
 }
