@@ -63,7 +63,7 @@ boards_after_the_demo() {
       empty=$((empty + 1))
       say "no data: $query"
     fi
-  done < <(sed -n 's/^ *"expr": "\(.*\)",$/\1/p' "$ROOT"/deploy/grafana/boards/*.json | sed 's/\\"/"/g')
+  done < <(sed -n 's/^ *"expr": "\(.*\)",$/\1/p' "$ROOT"/{deploy/grafana/boards/*,services/*/board}.json | sed 's/\\"/"/g')
   ((number > 0 && empty == 0)) || die "$empty of $number queries of the boards have no data: see above"
   say "boards passed: each of $number queries has data"
 }

@@ -116,9 +116,9 @@ impl State {
         });
         result.inspect_err(|error| {
             self.has_failed.store(true, Ordering::Relaxed);
-            if matches!(error, Error::DatabaseError(_, info) if info.message().contains(STALE_PLAN)) {
-                self.is_unusable.store(true, Ordering::Relaxed);
-            }
+            let is_stale =
+                matches!(error, Error::DatabaseError(_, info) if info.message().contains(STALE_PLAN));
+            self.is_unusable.fetch_or(is_stale, Ordering::Relaxed);
         })
     }
 }

@@ -38,9 +38,8 @@ pub const fn is_name(text: &str) -> bool {
 
 /// Returns whether the text is a valid name, once the characters of `more` behind the first one are left out.
 pub fn is_name_with(text: &str, more: &str) -> bool {
-    let is_plain = |(n, c): &(usize, char)| *n == 0 || !more.contains(*c);
-    text.len() <= 64
-        && is_name(&text.chars().enumerate().filter(is_plain).map(|(_, c)| c).collect::<String>())
+    let plain = text.char_indices().filter(|(at, c)| *at == 0 || !more.contains(*c));
+    text.len() <= 64 && is_name(&plain.map(|(_, c)| c).collect::<String>())
 }
 
 /// Declares the type of a name: 1 to 64 characters of `A-Za-z0-9._-`, valid because parsing checks it. With `more`, it may have these

@@ -62,17 +62,8 @@ impl Health {
     pub(crate) fn new(database: Database) -> Self {
         let [migrated, keyed, keys, adopted, started, broker, stopping] =
             [const { AtomicBool::new(false) }; 7];
-        Self {
-            database,
-            checked: Mutex::default(),
-            migrated,
-            keyed,
-            keys,
-            adopted,
-            started,
-            broker,
-            stopping,
-        }
+        let checked = Mutex::default();
+        Self { database, checked, migrated, keyed, keys, adopted, started, broker, stopping }
     }
 
     /// Records that all migrations are applied.

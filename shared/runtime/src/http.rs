@@ -22,6 +22,9 @@ use crate::metrics::{self, HttpMetrics, Scrape, count_request};
 use crate::process::shutdown_limit;
 use crate::{Context, Service, health, slow_reader};
 
+/// The longest time until the head of a request is there.
+const HEAD_LIMIT: Duration = Duration::from_secs(5);
+
 /// A service's routes with their data, their documentation and the response for unknown paths. Tests mount them in an
 /// application of their own.
 pub fn routes<S: Service>(edge: Edge, context: Context<S>) -> impl FnOnce(&mut web::ServiceConfig) {
@@ -85,7 +88,7 @@ pub(crate) fn public<S: Service>(
     })
     .workers(workers)
     .max_connections(settings.max_connections.div_ceil(workers))
-    .client_request_timeout(settings.client_timeout)
+    .client_request_timeout(HEAD_LIMIT)
     .client_disconnect_timeout(Duration::from_secs(1))
     .keep_alive(settings.keep_alive)
     .on_connect({
@@ -126,7 +129,7 @@ pub(crate) fn admin<S: Service>(
     })
     .workers(1)
     .max_connections(64)
-    .client_request_timeout(settings.client_timeout)
+    .client_request_timeout(HEAD_LIMIT)
     .keep_alive(settings.keep_alive)
     .shutdown_timeout(1)
     .disable_signals();

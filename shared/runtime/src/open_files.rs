@@ -13,10 +13,11 @@ pub(crate) fn raise_limit() -> Result<(), String> {
     let most = getrlimit(Resource::Nofile).maximum;
     // On some systems the kernel has a lower limit than it says. The limit then stays as it is.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
-    match getrlimit(Resource::Nofile).current.filter(|limit| *limit < LEAST) {
-        None => Ok(()),
-        Some(limit) => Err(format!(
-            "this process may open {limit} files, and needs {LEAST} and one for each connection of a client: raise the limit (ulimit -n)"
-        )),
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(LEAST);
+    if limit >= LEAST {
+        return Ok(());
     }
+    Err(format!(
+        "this process may open {limit} files, and needs {LEAST} and one for each connection of a client: raise the limit (ulimit -n)"
+    ))
 }

@@ -87,14 +87,13 @@ forget_parts() { # service, names of the parts beside it
   local service=$1 file parts
   parts=$(alternatives "$@")
   for file in docker-compose.yml docker-compose.observability.yml; do delete_blocks "$file" "  (?:$parts): ?"; done
-  for file in deploy/prometheus/prometheus.yml deploy/kubernetes/{base,autoscaling}/kustomization.yaml; do
+  for file in docker-compose.observability.yml deploy/prometheus/prometheus.yml deploy/kubernetes/{base,autoscaling}/kustomization.yaml; do
     edit_text "$file" "s|^[^\n]*/services/$service/[^\n]*\n||mg"
   done
   file=deploy/kubernetes/overlays/example/ingress.yaml
   delete_blocks $file "    - host: $service\\." && edit_text $file "s/, $service\\.staging\\.example|$service\\.staging\\.example, //g"
   for file in deploy/grafana/boards/*.json; do
     edit_text "$file" 's/^    \{\n.*?^    \},?\n/$& =~ m{\b'"$service"'_} ? "" : $&/gmse; s/\},(?=\n  \])/}/'
-    grep -q '^    {' "$file" || rm "$file"
   done
   edit_text deploy/prometheus/alerts.yml "s/^ +# \\| \`$service\\/[^\n]*\n//mg"
   # A service that the owner has added is no answer any more, and one of the origin is one from now on.

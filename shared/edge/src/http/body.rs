@@ -115,15 +115,14 @@ impl FromRequest for RawBody {
         let mut payload = payload.take();
         Box::pin(async move {
             let deadline = Edge::of(&request)?.settings.body_deadline;
-            match collect(&request, &mut payload, RAW_LIMIT, deadline).await {
-                Err(problem) if *problem.kind() == problem_types::REQUEST_TOO_LARGE => {
-                    // A sender may read the response only once it has sent everything.
-                    let rest = async { while let Some(Ok(_)) = payload.next().await {} };
-                    let _ = tokio::time::timeout(deadline, rest).await;
-                    Ok(Self(None))
-                }
-                read => read.map(|body| Self(Some(body))),
+            let read = collect(&request, &mut payload, RAW_LIMIT, deadline).await;
+            if read.as_ref().is_err_and(|problem| *problem.kind() == problem_types::REQUEST_TOO_LARGE) {
+                // A sender may read the response only once it has sent everything.
+                let rest = async { while let Some(Ok(_)) = payload.next().await {} };
+                let _ = tokio::time::timeout(deadline, rest).await;
+                return Ok(Self(None));
             }
+            read.map(|body| Self(Some(body)))
         })
     }
 }

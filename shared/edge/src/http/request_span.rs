@@ -91,14 +91,14 @@ fn log_end<B>(response: &ServiceResponse<B>) {
 /// Why a request was refused before it counted for a tenant. The text has nothing of the request.
 fn refusal<B>(response: &ServiceResponse<B>) -> Option<&str> {
     let problem = response.response().error()?.as_error::<Problem>()?;
-    is_refused_early(response).then_some(problem.detail())
+    is_refused_early(response).then_some(problem.detail.as_str())
 }
 
 /// How many lines were left out before this one, or `None` if this one is left out, too. Only requests that were refused
 /// before they counted for a tenant have no line of their own.
 fn admit_line<B>(response: &ServiceResponse<B>) -> Option<u64> {
     let edge = response.request().app_data::<Data<Edge>>().filter(|_| is_refused_early(response));
-    edge.map_or(Some(0), |edge| edge.limiter.admit_line())
+    edge.map_or(Some(0), |edge| edge.limiter.lines.admit())
 }
 
 /// Whether a request was refused before it counted for a tenant.

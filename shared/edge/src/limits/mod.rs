@@ -37,17 +37,17 @@ pub struct Limits {
 pub(crate) struct Limiter {
     tenants: Option<Buckets<TenantId>>,
     clients: Option<Buckets<Caller>>,
-    lines: RefusalLines,
+    /// The lines about requests that were refused before they counted for a tenant.
+    pub(crate) lines: RefusalLines,
 }
 
 impl Limiter {
     pub(crate) fn new(limits: Limits) -> Self {
         let rate = |limit: RateLimit| Quota::per_second(limit.per_second).allow_burst(limit.burst);
-        let clock = DefaultClock::default;
         Self {
-            tenants: limits.tenant.map(|limit| Buckets::new(rate(limit), clock())),
-            clients: limits.client.map(|limit| Buckets::new(rate(limit), clock())),
-            lines: RefusalLines::new(clock()),
+            tenants: limits.tenant.map(|limit| Buckets::new(rate(limit), DefaultClock::default())),
+            clients: limits.client.map(|limit| Buckets::new(rate(limit), DefaultClock::default())),
+            lines: RefusalLines::new(DefaultClock::default()),
         }
     }
 
@@ -58,11 +58,6 @@ impl Limiter {
         client.map_err(|wait| limited("This client has sent too many requests.", wait))?;
         let tenant = self.tenants.as_ref().map_or(Ok(()), |tenants| tenants.take(&caller.tenant));
         tenant.map_err(|wait| limited("This tenant has sent too many requests.", wait))
-    }
-
-    /// Returns how many lines about refused requests were left out before this one, or `None` if this one is left out.
-    pub(crate) fn admit_line(&self) -> Option<u64> {
-        self.lines.admit()
     }
 }
 

@@ -14,7 +14,7 @@ const RATE: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Lines at once.
 const BURST: NonZeroU32 = NonZeroU32::new(100).unwrap();
 
-pub(super) struct RefusalLines<C: Clock = DefaultClock> {
+pub(crate) struct RefusalLines<C: Clock = DefaultClock> {
     lines: RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>,
     left_out: AtomicU64,
 }
@@ -26,7 +26,7 @@ impl<C: Clock> RefusalLines<C> {
     }
 
     /// Returns how many lines were left out before this one, or `None` if this one is left out, too.
-    pub(super) fn admit(&self) -> Option<u64> {
+    pub(crate) fn admit(&self) -> Option<u64> {
         if self.lines.check().is_ok() {
             return Some(self.left_out.swap(0, Ordering::Relaxed));
         }

@@ -84,7 +84,8 @@ pub mod problem_types {
 pub struct Problem {
     kind: &'static ProblemType,
     status: u16,
-    detail: String,
+    /// What is wrong, and what the client can do.
+    pub(crate) detail: String,
     errors: Vec<ValidationError>,
     retry_after: Option<u32>,
     /// What the request needs: `Allow` of a 405, `WWW-Authenticate` of a 401 and a 403.
@@ -180,11 +181,6 @@ impl Problem {
     /// The problem's entry in the catalogue.
     pub fn kind(&self) -> &'static ProblemType {
         self.kind
-    }
-
-    /// What is wrong, and what the client can do.
-    pub(crate) fn detail(&self) -> &str {
-        &self.detail
     }
 
     /// The path of the explanation.

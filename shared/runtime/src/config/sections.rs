@@ -48,7 +48,6 @@ pub(crate) struct Http {
     /// `None`: one thread for each processor.
     pub(crate) workers: Option<usize>,
     pub(crate) max_connections: usize,
-    pub(crate) client_timeout: Duration,
     pub(crate) keep_alive: Duration,
     /// How long a client may accept nothing of a response.
     pub(crate) stall: Duration,
@@ -68,7 +67,6 @@ pub(super) fn http(reader: &mut SettingsReader) -> Http {
         admin_is_set: admin_port.is_some(),
         workers: reader.optional_number("http.workers", 1..=1024),
         max_connections: reader.number("http.max_connections", 1..=1_000_000),
-        client_timeout: reader.seconds("http.client_timeout_seconds", 1..=DAY),
         keep_alive: reader.seconds("http.keep_alive_seconds", 1..=DAY),
         stall: reader.seconds("http.stall_seconds", 1..=DAY),
     }

@@ -62,8 +62,10 @@ fn family(metric: &str) -> String {
 
 /// The expressions of every board, and their titles and texts.
 fn boards() -> Vec<(Value, Vec<String>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana/boards");
-    let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = fs::read_dir(root.join("deploy/grafana/boards")).unwrap().map(|file| file.unwrap().path());
+    let own = architecture::services::names();
+    let own = own.iter().map(|service| root.join("services").join(service).join("board.json"));
     let board = |file| -> (Value, Vec<String>) {
         let board: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
         let targets = board["panels"].as_array().unwrap().iter();
@@ -71,7 +73,7 @@ fn boards() -> Vec<(Value, Vec<String>)> {
         let expressions = targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect();
         (board, expressions)
     };
-    files.map(board).collect()
+    files.chain(own.filter(|file| file.exists())).map(board).collect()
 }
 
 #[test]
@@ -149,6 +151,14 @@ fn the_containers_of_monitoring_fit_those_of_the_services() {
     let prometheus = &monitoring["services"]["prometheus"];
     assert_eq!(prometheus["command"][0], "--config.file=/deploy/prometheus/prometheus.yml");
     assert_eq!(prometheus["volumes"][1], "./services:/services:ro");
+    let grafana = monitoring["services"]["grafana"]["volumes"].as_array().unwrap();
+    let grafana: Vec<&str> = grafana.iter().map(|volume| volume.as_str().unwrap()).collect();
+    for name in architecture::services::names() {
+        let board = format!("services/{name}/board.json");
+        let is_there = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(&board).exists();
+        let mount = format!("./{board}:/var/lib/boards/{name}.json:ro");
+        assert_eq!(grafana.contains(&mount.as_str()), is_there, "{name}");
+    }
     for name in ["prometheus", "grafana"] {
         for volume in monitoring["services"][name]["volumes"].as_array().unwrap() {
             let source = volume.as_str().unwrap().split(':').next().unwrap();
