@@ -11,7 +11,7 @@ use diesel::sql_query;
 use diesel_async::RunQueryDsl;
 use testkit::{Metrics, eventually, free_port};
 use tokio::process::Child;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
 use crate::greeter::{Running, Surroundings, ask};
@@ -78,12 +78,20 @@ async fn standing_still(surroundings: &Surroundings, threads: &str, parts: &str)
         pending::<()>().await;
     };
     let body = format!(r#"{{"parts":[{parts}],"status":"standing still"}}"#);
-    let fails = eventually("failing liveness", async || {
-        answer(admin, "/health/live").await.filter(|response| *response == (503, body.clone()))
-    });
+    let fails = async {
+        let start = Instant::now();
+        loop {
+            let live = answer(admin, "/health/live").await;
+            if live == Some((503, body.clone())) {
+                break;
+            }
+            assert!(start.elapsed() < Duration::from_mins(1), "liveness is {live:?}, and should be {body}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
     tokio::select! {
         () = blocks => {}
-        _ = fails => {}
+        () = fails => {}
     }
     let (ready, _) = answer(admin, "/health/ready").await.unwrap();
     assert_eq!(ready, 503);
