@@ -62,7 +62,6 @@ impl ServiceSide for Side {
         Some(webhook(&body, &webhook_signature(WEBHOOK_SECRET, time, &body)))
     }
 
-    /// Of events, only those are limited whose signature is refused.
     fn is_list(path: &str) -> bool {
         path == "/v1/ledger/balances"
     }

@@ -112,7 +112,7 @@ name! {
     TenantId, "tenant"
 }
 name! {
-    /// Who acts for the tenant. Comes from the token alone. Issuers name some subjects as in `auth0|0190` and `shop@clients`.
+    /// The client that acts for the tenant. Its name comes from the token alone, and may be a subject such as `auth0|0190` or `shop@clients`.
     ClientId, "client", more: "|@+", pattern: "^[A-Za-z0-9._-][A-Za-z0-9._|@+-]{0,63}$"
 }
 

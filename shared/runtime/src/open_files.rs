@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What a process without clients opens: connections to its servers, log, listeners and event loops.
+/// More files than a process without clients opens for connections to its servers, log, listeners and event loops.
 const LEAST: u64 = 128;
 
 /// Raises the limit as far as this process may.

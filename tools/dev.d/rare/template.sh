@@ -56,7 +56,7 @@ conflicts_are_those_of_git() {
   git -C "$PROJECT" reset --quiet --hard
 }
 
-# The field of the owner stands where a patch removes the payment.
+# The owner's field is beside lines that the patches of payments remove. So a piece of the drop does not fit.
 a_drop_leaves_what_does_not_fit() {
   if (cd "$PROJECT" && ./dev drop payments --no-build); then say "./dev drop fits everything" && return 1; fi
   [[ -e $PROJECT/services/orders/src/store/orders.rs.rej && ! -e $PROJECT/services/payments ]] || { say "a piece should be left, and payments gone" && return 1; }

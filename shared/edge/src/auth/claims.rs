@@ -32,11 +32,13 @@ pub(super) fn missing(claim: &str) -> String {
     format!("its claim {claim} is missing")
 }
 
-/// A token lives from `nbf`, else from `iat`, else from now. RFC 7519 (section 2) allows times with a fraction.
+/// A token lives from `nbf`, else from `iat`, and from now (and the leeway) at the latest: an `iat` in the future extends no life. RFC 7519
+/// (section 2) allows times with a fraction.
 fn check_life(claims: &Map<String, Value>, policy: &TokenPolicy) -> Result<(), String> {
     let time = |claim| claims.get(claim).and_then(Value::as_f64);
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact")]
-    let begin = time("nbf").or_else(|| time("iat")).unwrap_or_else(|| get_current_timestamp() as f64);
+    let latest = (get_current_timestamp() + policy.leeway.as_secs()) as f64;
+    let begin = time("nbf").or_else(|| time("iat")).unwrap_or(latest).min(latest);
     let end = time("exp").ok_or_else(|| missing("exp"))?;
     let is_too_long = end - begin > policy.longest_life.as_secs_f64();
     if is_too_long { Err("it is valid for too long (exp)".to_owned()) } else { Ok(()) }

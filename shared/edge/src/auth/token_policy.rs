@@ -1,16 +1,16 @@
-//! `TokenPolicy`: what a token must say, and the names under which its issuer says it.
+//! `TokenPolicy`: the issuer, the audience and the times that a token must have, and the names of its claims.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, AlgorithmFamily, Validation};
 
-/// What a token must say.
+/// The rules for tokens.
 #[derive(Debug, Clone)]
 pub struct TokenPolicy {
-    /// Who issues the tokens (`iss`).
+    /// The issuer of the tokens (`iss`).
     pub issuer: String,
-    /// For whom tokens must be (`aud`).
+    /// An audience that each token must name (`aud`).
     pub audience: String,
     /// The claim that names the tenant.
     pub tenant_claim: String,

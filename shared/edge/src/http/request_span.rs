@@ -88,7 +88,7 @@ fn log_end<B>(response: &ServiceResponse<B>) {
     tracing::info!(status, outcome, refusal, microseconds, left_out, "request ended");
 }
 
-/// Why a request was refused before it counted for a tenant. The text has nothing of the request.
+/// The reason of a refusal before the request counted for a tenant. The text has nothing of the request.
 fn refusal<B>(response: &ServiceResponse<B>) -> Option<&str> {
     let problem = response.response().error()?.as_error::<Problem>()?;
     is_refused_early(response).then_some(problem.detail.as_str())
@@ -101,7 +101,7 @@ fn admit_line<B>(response: &ServiceResponse<B>) -> Option<u64> {
     edge.map_or(Some(0), |edge| edge.limiter.lines.admit())
 }
 
-/// Whether a request was refused before it counted for a tenant.
+/// Returns whether the request was refused before it counted for a tenant.
 fn is_refused_early<B>(response: &ServiceResponse<B>) -> bool {
     response.status().is_client_error() && response.request().extensions().get::<Principal>().is_none()
 }

@@ -84,7 +84,7 @@ pub mod problem_types {
 pub struct Problem {
     kind: &'static ProblemType,
     status: u16,
-    /// What is wrong, and what the client can do.
+    /// The fault and its remedy, as a text for people.
     pub(crate) detail: String,
     errors: Vec<ValidationError>,
     retry_after: Option<u32>,

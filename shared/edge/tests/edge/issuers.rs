@@ -11,14 +11,14 @@ use testkit::identity::AUDIENCE;
 
 use crate::bench::{Bench, send};
 
-/// What an identity provider says, and the settings for it.
+/// An identity provider: the claims of its tokens, and the settings for it.
 struct Provider {
     name: &'static str,
     issuer: &'static str,
     tenant_claim: &'static str,
     client_claim: &'static str,
     algorithm: Algorithm,
-    /// Whether its key set names the algorithm of a key.
+    /// True if its key set names the algorithm of each key.
     names_algorithm: bool,
     claims: Value,
 }

@@ -1,6 +1,5 @@
 //! The keys that the edge refuses are counted by reason. No executor sees them.
 
-use chrono::TimeDelta;
 use database::Database;
 use idempotency::IdempotencyMetrics;
 use reqwest::Method;
@@ -19,9 +18,7 @@ async fn a_key_that_the_edge_refuses_is_counted_by_reason_and_as_no_request_with
     let database = shop_database().await;
     // The handle of the edge, because metrics belong to the handle.
     let instance = Database::clone(&database);
-    let bench = Bench::on(database, instance.clone(), |settings| {
-        settings.retention.reply = TimeDelta::minutes(1);
-    });
+    let bench = Bench::on(database, instance.clone(), |_| {});
     bench.place(&key(), "{").await.refuses(400, "request-invalid");
     assert_eq!(counted(&instance), [labelled(&[]), labelled(&[])], "its body is refused, not its key");
     let without = json_body(bench.request(Method::POST, "/v1/orders"), order(1));

@@ -70,6 +70,12 @@ fn bad_tokens() -> Vec<(&'static str, String)> {
         claims.as_object_mut().unwrap().remove(member);
         identity::signed(&claims)
     };
+    let issued_later = {
+        let mut claims = claims.clone();
+        claims.as_object_mut().unwrap().remove("nbf");
+        (claims["iat"], claims["exp"]) = ((now + 3 * 24 * 3600).into(), (now + 3 * 24 * 3600 + 60).into());
+        identity::signed(&claims)
+    };
     let good = identity::signed(&claims);
     let mut parts = good.split('.');
     let (head, body, signature) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
@@ -89,6 +95,7 @@ fn bad_tokens() -> Vec<(&'static str, String)> {
         ("for others", with("aud", "somebody-else".into())),
         ("from others", with("iss", "https://elsewhere.example".into())),
         ("valid for too long", with("exp", (now + 24 * 3600 + 60).into())),
+        ("valid for too long, and issued later", issued_later),
         ("without end", without("exp")),
         ("with an end that is no time", with("exp", "tomorrow".into())),
         ("with a beginning that is no time", with("nbf", "today".into())),
@@ -117,7 +124,8 @@ fn bad_tokens() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A token that asks to be refused by whoever does not understand `b64` (RFC 7515, section 4.1.11).
+/// A token whose header names the extension `b64` as critical: a receiver that does not know it must refuse the token (RFC 7515,
+/// section 4.1.11).
 fn extended(claims: &Value) -> String {
     let header = Header { crit: Some(vec!["b64".to_owned()]), ..header(Algorithm::EdDSA, KEY_ID) };
     identity::signed_with(&header, claims)

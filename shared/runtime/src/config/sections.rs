@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use database::Address;
 use edge::{CardNumbers, EdgeSettings, Limits, RateLimit};
-use envelope::Topics;
+use envelope::{Topics, is_name};
 use idempotency::{KeyPolicy, Retention};
 use inbox::RunnerSettings;
 use messaging::Brokers;
@@ -28,8 +28,7 @@ const DEVELOPMENT_NAME: &str = "idem-dev";
 /// The topics of the deployment that `deployment.name` names. Processes of one name share topics, groups and processor.
 pub(super) fn deployment(reader: &mut SettingsReader, needed: bool) -> Topics {
     let name = reader.text("deployment.name", "the name of this deployment");
-    let legal = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if !(1..=64).contains(&name.len()) || !name.chars().all(legal) {
+    if !is_name(&name) {
         reader.refuse("deployment.name", "1 to 64 characters A-Z a-z 0-9 . _ -");
     }
     if needed && name == DEVELOPMENT_NAME {
