@@ -48,7 +48,7 @@ pub enum Error {
         /// The actual number.
         found: usize,
     },
-    /// The group has members, so its offsets cannot be changed and it cannot be deleted.
+    /// The group has members, so its offsets cannot be changed.
     #[error(
         "the consumer group {group} still has members; stop its consumers (they leave within seconds) and try again"
     )]

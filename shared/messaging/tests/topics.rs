@@ -67,13 +67,13 @@ async fn a_rewound_group_begins_again_but_not_under_its_members_feet() {
     next(&mut subscription).await.done();
     scratch.wait_until_committed(10).await;
 
-    let topics = [scratch.topic.as_str()];
-    let error = admin::rewind_group(&scratch.brokers, &scratch.group, &topics).await.unwrap_err();
+    let first = admin::GroupOffsets::from([((scratch.topic.clone(), 0), 0)]);
+    let error = admin::set_group_offsets(&scratch.brokers, &scratch.group, &first).await.unwrap_err();
     assert!(matches!(error, Error::GroupActive { .. }), "{error}");
     assert_eq!(scratch.committed().await, 10);
 
     subscription.shutdown().await;
-    admin::rewind_group(&scratch.brokers, &scratch.group, &topics).await.unwrap();
+    admin::set_group_offsets(&scratch.brokers, &scratch.group, &first).await.unwrap();
     assert_eq!(scratch.committed().await, 0);
     let mut subscription = scratch.subscribe(scratch.settings());
     assert_eq!(range(&next(&mut subscription).await), (0, 9));
@@ -131,24 +131,14 @@ async fn a_part_of_one_partition_is_read_from_a_time_on_and_up_to_a_number_of_of
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_topic_is_named_and_counts_as_deleted() {
+async fn a_missing_topic_is_named() {
     let scratch = Scratch::without_topic();
     for error in [
         admin::read_all(&scratch.brokers, &scratch.topic).await.unwrap_err(),
         admin::end_offsets(&scratch.brokers, &scratch.topic).await.unwrap_err(),
         admin::committed_offsets(&scratch.brokers, &scratch.group, &scratch.topic).await.unwrap_err(),
-        admin::rewind_group(&scratch.brokers, &scratch.group, &[&scratch.topic]).await.unwrap_err(),
+        admin::offsets_since(&scratch.brokers, &scratch.topic, None).await.unwrap_err(),
     ] {
         assert!(matches!(&error, Error::UnknownTopic { topic } if *topic == scratch.topic), "{error}");
     }
-    admin::delete_topics(&scratch.brokers, &[&scratch.topic]).await.unwrap();
-    admin::delete_groups(&scratch.brokers, &[&scratch.group]).await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_topic_that_is_named_twice_is_deleted_once() {
-    let scratch = Scratch::new(1).await;
-    admin::delete_topics(&scratch.brokers, &[&scratch.topic, &scratch.topic]).await.unwrap();
-    let error = admin::end_offsets(&scratch.brokers, &scratch.topic).await.unwrap_err();
-    assert!(matches!(error, Error::UnknownTopic { .. }), "{error}");
 }

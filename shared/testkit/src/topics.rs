@@ -9,13 +9,16 @@ use messaging::topics::{TopicSpec, ensure};
 use messaging::{Brokers, ReceivedMessage, admin};
 use uuid::Uuid;
 
+use crate::shared_broker::clear_shared_broker;
 use crate::{eventually, given};
 
-/// The topics of a deployment with a unique name. When the test ends, all its topics and consumer groups are deleted.
-/// Stop the consumers before. Derefs to the names, [`Topics`].
+/// The topics of a deployment with a unique name. When the test ends, all its topics and consumer groups on the shared broker
+/// are deleted. Stop the consumers before. Derefs to the names, [`Topics`].
 pub struct TestTopics {
     brokers: Brokers,
     topics: Topics,
+    /// Whether they are on the shared broker.
+    are_shared: bool,
 }
 
 impl TestTopics {
@@ -28,12 +31,16 @@ impl TestTopics {
 
     /// The names only: no topic exists yet.
     pub fn names() -> Self {
-        Self::names_on(Brokers::from_environment(&given("IDEM_KAFKA_BROKERS")).unwrap())
+        Self::named(Brokers::from_environment(&given("IDEM_KAFKA_BROKERS")).unwrap(), true)
     }
 
-    /// The same on another broker, which must outlive the topics.
+    /// The same on a [`Broker`](crate::Broker) of the test, which is removed with all its topics.
     pub fn names_on(brokers: Brokers) -> Self {
-        Self { brokers, topics: Topics::of(format!("test-{}", Uuid::new_v4().simple())) }
+        Self::named(brokers, false)
+    }
+
+    fn named(brokers: Brokers, are_shared: bool) -> Self {
+        Self { brokers, topics: Topics::of(format!("test-{}", Uuid::new_v4().simple())), are_shared }
     }
 
     /// Makes the events topics of these services.
@@ -96,7 +103,7 @@ pub(crate) async fn messages(brokers: &Brokers, topic: &str) -> Vec<ReceivedMess
 }
 
 /// Repeats a request while a partition has no leader. A broker is named as the leader a moment before it accepts requests.
-async fn retry<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) -> T {
+pub(crate) async fn retry<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) -> T {
     let mut refusal = None;
     for _ in 0..200 {
         match ask().await {
@@ -110,42 +117,8 @@ async fn retry<T>(mut ask: impl AsyncFnMut() -> Result<T, messaging::Error>) -> 
 
 impl Drop for TestTopics {
     fn drop(&mut self) {
-        let (brokers, prefix) = (self.brokers.clone(), self.topics.prefixed(""));
-        // A thread of its own: drop may run on a runtime that is already stopping.
-        let deleted = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let own = |mut names: Vec<String>| {
-                    names.retain(|name| name.starts_with(&prefix));
-                    names
-                };
-                let topics = own(retry(async || admin::topics::names(&brokers).await).await);
-                let groups = own(retry(async || admin::groups(&brokers).await).await);
-                let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
-                let topics = admin::delete_topics(&brokers, &topics);
-                let (topics, ()) = tokio::join!(topics, delete_groups(&brokers, &groups));
-                topics.unwrap();
-            });
-        });
-        let deleted = deleted.join();
-        assert!(
-            std::thread::panicking() || deleted.is_ok(),
-            "the topics {} were left",
-            self.topics.prefixed("*")
-        );
-    }
-}
-
-/// Repeats the deletion while a group has members or no coordinator. Dropped consumers leave their group in the background.
-async fn delete_groups(brokers: &Brokers, groups: &[String]) {
-    let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-    for _ in 0..200 {
-        match admin::delete_groups(brokers, &groups).await {
-            Err(messaging::Error::GroupActive { .. } | messaging::Error::Unreachable { .. }) => {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            deleted => return deleted.unwrap(),
+        if self.are_shared {
+            clear_shared_broker(&self.topics.prefixed(""));
         }
     }
-    panic!("one of the groups {groups:?} still has members: stop its consumers before the test ends");
 }

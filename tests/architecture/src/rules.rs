@@ -103,8 +103,8 @@ fn examples(graph: &Graph, found: &mut Vec<String>) {
 fn third_parties(graph: &Graph, found: &mut Vec<String>) {
     for name in graph.below("shared").chain(graph.below("services")) {
         let direct = |what: &str| graph.normal.get(name).is_some_and(|used| used.contains(what));
-        if direct("rdkafka") && name != "messaging" {
-            found.push(format!("{name} uses rdkafka, which only messaging may use"));
+        if direct("rdkafka") && !["messaging", "testkit"].contains(&name) {
+            found.push(format!("{name} uses rdkafka, which only messaging and testkit may use"));
         }
         if direct("prometheus-client") && name != "metrics" {
             found.push(format!("{name} uses prometheus-client, which only metrics may use"));

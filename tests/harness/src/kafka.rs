@@ -77,7 +77,9 @@ impl Kafka {
     pub async fn rewind(&self) -> Result<()> {
         for (reader, stream) in readers() {
             let (group, topic) = (self.topics.group(reader.name()), self.topics.events(stream));
-            admin::rewind_group(&self.brokers, &group, &[&topic]).await?;
+            let partitions = admin::end_offsets(&self.brokers, &topic).await?.into_keys();
+            let first = partitions.map(|partition| ((topic.clone(), partition), 0)).collect();
+            admin::set_group_offsets(&self.brokers, &group, &first).await?;
         }
         Ok(())
     }

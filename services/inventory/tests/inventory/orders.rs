@@ -1,16 +1,14 @@
 //! Events of `orders` on a topic that only this test uses, and `inventory` as their consumer.
 
-use std::time::Duration;
-
 use contracts::events::{CancelReason, OrderCancelled, OrderLine, OrderPlaced, PaymentRequested};
 use contracts::{Currency, Money, OrderId, PaymentId, streams};
-use envelope::{Envelope, Event, EventId, TenantId, Timestamp, Topics};
+use envelope::{Envelope, Event, EventId, TenantId, Timestamp};
 use inbox::{Runner, RunnerSettings};
 use inventory::Inventory;
 use messaging::topics::{self, TopicSpec};
-use messaging::{Brokers, DeliveryReports, Publisher, Record, admin};
+use messaging::{DeliveryReports, Publisher, Record};
 use runtime::Service;
-use testkit::given;
+use testkit::TestTopics;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -75,8 +73,7 @@ pub(crate) fn cancelled(order: OrderId, sequence: i64) -> Published {
 
 /// The topic of `orders`. Topic and consumer group are deleted when the test ends.
 pub(crate) struct Orders {
-    brokers: Brokers,
-    topics: Topics,
+    topics: TestTopics,
     publisher: Publisher,
     reports: DeliveryReports,
 }
@@ -84,13 +81,11 @@ pub(crate) struct Orders {
 impl Orders {
     /// With this number of partitions. Events on one partition are consumed in the order of publication.
     pub(crate) async fn on_partitions(partitions: i32) -> Self {
-        let brokers = Brokers::from_environment(&given("IDEM_KAFKA_BROKERS")).unwrap();
-        let topics = Topics::of(format!("inventory-test-{}", Uuid::new_v4()));
-        topics::ensure(&brokers, &[TopicSpec::new(topics.events(streams::ORDERS), partitions)])
-            .await
-            .unwrap();
-        let (publisher, reports) = Publisher::connect(&brokers).unwrap();
-        Self { brokers, topics, publisher, reports }
+        let topics = TestTopics::names();
+        let spec = TopicSpec::new(topics.events(streams::ORDERS), partitions);
+        topics::ensure(&topics.brokers(), &[spec]).await.unwrap();
+        let (publisher, reports) = Publisher::connect(&topics.brokers()).unwrap();
+        Self { topics, publisher, reports }
     }
 
     /// Publishes these messages. Returns when all are on the topic.
@@ -114,34 +109,11 @@ impl Orders {
         let consumer = Inventory::consumer(&stage.context()).unwrap();
         let settings = RunnerSettings { attempts: 2, ..RunnerSettings::default() };
         let runner =
-            Runner::join(stage.instance.clone(), &self.brokers, &self.topics, consumer, settings).unwrap();
+            Runner::join(stage.instance.clone(), &self.topics.brokers(), &self.topics, consumer, settings)
+                .unwrap();
         let stop = CancellationToken::new();
         let running = stage.instance.spawn(runner.run(stop.clone()));
         Listener { stop, running }
-    }
-}
-
-impl Drop for Orders {
-    fn drop(&mut self) {
-        let (brokers, topic, group) =
-            (self.brokers.clone(), self.topics.events(streams::ORDERS), self.topics.group("inventory"));
-        let cleanup = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                admin::delete_topics(&brokers, &[&topic]).await.unwrap();
-                // Members that were dropped leave in the background.
-                for _ in 0..100 {
-                    match admin::delete_groups(&brokers, &[&group]).await {
-                        Err(messaging::Error::GroupActive { .. }) => {
-                            tokio::time::sleep(Duration::from_millis(100)).await;
-                        }
-                        result => return result.unwrap(),
-                    }
-                }
-            });
-        });
-        let cleaned = cleanup.join();
-        assert!(std::thread::panicking() || cleaned.is_ok(), "the test left its topic or group behind");
     }
 }
 

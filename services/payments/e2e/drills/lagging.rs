@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use contracts::{OrderId, PaymentId};
 use e2e::{Customer, Options, Order, Part, Request, Stack, publishers};
 use futures_util::{StreamExt, stream};
-use messaging::admin;
 use serde_json::Value;
 use testkit::{Postgres, Replication, eventually};
 use uuid::Uuid;
@@ -88,10 +87,8 @@ async fn names_what_was_lost(stack: &Stack) {
 
 /// Deletes the topics of events with Kafka's own means. The services make them again when they start.
 async fn delete_topics(stack: &Stack) {
-    let kafka = stack.kafka();
-    let topics = Part::SERVICES.map(|part| kafka.topics.events(part.stream()));
-    let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
-    admin::delete_topics(&kafka.brokers, &topics).await.unwrap();
+    let topics = Part::SERVICES.map(|part| stack.kafka().topics.events(part.stream()));
+    testkit::delete_topics(&topics).await.unwrap();
 }
 
 /// Places so many orders, several at a time; returns each request and its order.

@@ -10,9 +10,8 @@ use database::Tx;
 use envelope::Message;
 use inbox::{Consumer, no_locks};
 use messaging::topics::{TopicSpec, ensure};
-use rdkafka::ClientConfig;
-use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
-use testkit::{TestTopics, eventually};
+use rdkafka::admin::{AdminOptions, NewPartitions};
+use testkit::{TestTopics, admin_client, eventually};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -37,15 +36,8 @@ fn histories(
 }
 
 async fn add_partitions(topic: &str, total: usize) {
-    let mut config = ClientConfig::new();
-    config.set("bootstrap.servers", testkit::given("IDEM_KAFKA_BROKERS"));
-    for (name, value) in std::env::vars() {
-        if let Some(property) = name.strip_prefix("IDEM_KAFKA__PROPERTIES__") {
-            config.set(property.to_lowercase().replace('_', "."), value);
-        }
-    }
-    let client: AdminClient<_> = config.create().unwrap();
-    let added = client.create_partitions(&[NewPartitions::new(topic, total)], &AdminOptions::new()).await;
+    let new = [NewPartitions::new(topic, total)];
+    let added = admin_client().create_partitions(&new, &AdminOptions::new()).await;
     assert_eq!(added.unwrap(), [Ok(topic.to_owned())]);
 }
 

@@ -1,18 +1,15 @@
-//! Consumer groups: their members, setting their offsets, deleting them.
+//! Consumer groups: their members, and setting their offsets.
 //!
-//! Offsets are set and groups are deleted only while the group has no members. Otherwise the brokers refuse, and the
-//! functions return [`Error::GroupActive`].
+//! Offsets are set only while the group has no members. Otherwise the brokers refuse, and the function returns
+//! [`Error::GroupActive`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
-use tokio::runtime::Handle;
 
 use super::client::{self, REQUEST_TIMEOUT};
-use super::offsets::offsets_since;
-use super::topics::check_deletions;
 use crate::{Brokers, Error};
 
 /// For each topic and partition, the offset that the group reads next.
@@ -74,39 +71,6 @@ pub async fn set_group_offsets(brokers: &Brokers, group: &str, offsets: &GroupOf
             }
             _ => client::unreachable_or_refused(&brokers, REQUEST_TIMEOUT, &action, &error),
         })
-    })
-    .await
-}
-
-/// Sets the group to offset 0 in every partition of these topics.
-///
-/// # Errors
-/// As [`set_group_offsets`], and [`Error::UnknownTopic`] if a topic does not exist.
-pub async fn rewind_group(brokers: &Brokers, group: &str, topics: &[&str]) -> Result<(), Error> {
-    let mut offsets = GroupOffsets::new();
-    for topic in topics {
-        let partitions = offsets_since(brokers, topic, None).await?.into_keys();
-        offsets.extend(partitions.map(|partition| (((*topic).to_owned(), partition), 0)));
-    }
-    set_group_offsets(brokers, group, &offsets).await
-}
-
-/// Deletes groups and their offsets. A group that does not exist counts as deleted.
-///
-/// # Errors
-/// [Those of every call](super#errors); [`Error::GroupActive`] if a group has members. Others may be deleted then.
-pub async fn delete_groups(brokers: &Brokers, groups: &[&str]) -> Result<(), Error> {
-    if groups.is_empty() {
-        return Ok(()); // the client refuses an empty list
-    }
-    let (brokers, runtime) = (brokers.clone(), Handle::current());
-    // The brokers refuse a request that names a group twice.
-    let groups: BTreeSet<String> = groups.iter().map(ToString::to_string).collect();
-    client::blocking(move || {
-        let client = client::admin_client(&brokers, "delete groups")?;
-        let names: Vec<&str> = groups.iter().map(String::as_str).collect();
-        let results = runtime.block_on(client.delete_groups(&names, &client::admin_options()));
-        check_deletions(results, &brokers, "group", RDKafkaErrorCode::GroupIdNotFound)
     })
     .await
 }

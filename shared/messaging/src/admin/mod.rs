@@ -5,8 +5,8 @@
 //!
 //! # Errors
 //! Every function returns [`Error::Configuration`] if the client refuses a property or a file of one, [`Error::Unreachable`] if no
-//! broker answers within ten seconds, and [`Error::Refused`] if a broker refuses. With OAUTHBEARER, those that create or delete are
-//! refused by the client. A function names what else it returns.
+//! broker answers within ten seconds, and [`Error::Refused`] if a broker refuses. With OAUTHBEARER, the client
+//! refuses to create topics. A function names what else it returns.
 //!
 //! [`Error::Configuration`]: crate::Error::Configuration
 //! [`Error::Unreachable`]: crate::Error::Unreachable
@@ -22,10 +22,9 @@ mod readable;
 pub mod topics;
 
 pub(crate) use client::{blocking, metadata_client};
-pub use groups::{GroupOffsets, delete_groups, groups, members, rewind_group, set_group_offsets};
+pub use groups::{GroupOffsets, groups, members, set_group_offsets};
 pub use metadata::health;
 pub use offsets::{committed_offsets, end_offsets, offset_ranges, offsets_since};
 pub use partition::partition_of;
 pub use read_topic::{read_all, read_since};
 pub use readable::next_readable;
-pub use topics::delete_topics;

@@ -1,4 +1,4 @@
-//! Creates topics before they are used, and deletes them.
+//! Creates topics before they are used, and describes them.
 //!
 //! The brokers are configured to create no topic by themselves. Partitions may be added to a topic: a key then maps to
 //! another partition, and the inbox restores the order of its messages. A topic with too few partitions is refused.
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rdkafka::admin::{NewTopic, TopicReplication};
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::metadata::{Metadata, MetadataPartition, MetadataTopic};
 use tokio::runtime::Handle;
 
@@ -192,75 +192,4 @@ fn find_topic<'m>(metadata: &'m Metadata, name: &str) -> Option<&'m MetadataTopi
         topic.name() == name && topic.error().is_none() && !topic.partitions().is_empty()
     };
     metadata.topics().iter().find(exists)
-}
-
-/// Deletes topics, and returns once the broker no longer shows them. A topic that does not exist counts as deleted.
-///
-/// # Errors
-/// [Those of every call](super#errors); [`Error::Refused`] if the brokers still show a topic after ten seconds.
-pub async fn delete_topics(brokers: &Brokers, topics: &[&str]) -> Result<(), Error> {
-    if topics.is_empty() {
-        return Ok(()); // the client refuses an empty list
-    }
-    let (brokers, runtime) = (brokers.clone(), Handle::current());
-    // The client crashes if a topic is named twice.
-    let topics: BTreeSet<String> = topics.iter().map(ToString::to_string).collect();
-    client::blocking(move || {
-        let client = client::admin_client(&brokers, "delete topics")?;
-        let names: Vec<&str> = topics.iter().map(String::as_str).collect();
-        let results = runtime.block_on(client.delete_topics(&names, &client::admin_options()));
-        check_deletions(results, &brokers, "topic", RDKafkaErrorCode::UnknownTopicOrPartition)?;
-        wait_until_gone(&brokers, &topics)
-    })
-    .await
-}
-
-/// Waits, because the controller answers a deletion before the brokers apply it: until then a message can still be written.
-fn wait_until_gone(brokers: &Brokers, topics: &BTreeSet<String>) -> Result<(), Error> {
-    let client = client::metadata_client(brokers)?;
-    let deadline = Instant::now() + REQUEST_TIMEOUT;
-    loop {
-        let metadata = read_metadata(&client, brokers, REQUEST_TIMEOUT)?;
-        let Some(shown) = topics.iter().find(|topic| find_topic(&metadata, topic).is_some()) else {
-            return Ok(());
-        };
-        if Instant::now() > deadline {
-            return Err(Error::refused(format!("delete the topic {shown}"), &"the brokers still show it"));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// The name of a deleted topic or group, or the name and the reason why it was not deleted.
-type Deletion = Result<String, (String, RDKafkaErrorCode)>;
-
-/// Returns the first error of a deletion request. The code `absent` is not an error.
-pub(super) fn check_deletions(
-    results: Result<Vec<Deletion>, KafkaError>,
-    brokers: &Brokers,
-    kind: &str,
-    absent: RDKafkaErrorCode,
-) -> Result<(), Error> {
-    let action = format!("delete a {kind}");
-    let results =
-        results.map_err(|error| client::unreachable_or_refused(brokers, REQUEST_TIMEOUT, &action, &error))?;
-    for result in results {
-        match result {
-            Ok(_) => {}
-            Err((_, code)) if code == absent => {}
-            Err((group, RDKafkaErrorCode::NonEmptyGroup)) => return Err(Error::GroupActive { group }),
-            // The group's coordinator is being elected, as on a broker that has just started.
-            Err((
-                _,
-                code @ (RDKafkaErrorCode::NotCoordinator
-                | RDKafkaErrorCode::CoordinatorNotAvailable
-                | RDKafkaErrorCode::CoordinatorLoadInProgress),
-            )) => {
-                let (brokers, reason) = (brokers.bootstrap().to_owned(), code.to_string());
-                return Err(Error::Unreachable { brokers, timeout: REQUEST_TIMEOUT, reason });
-            }
-            Err((name, code)) => return Err(Error::refused(format!("delete the {kind} {name}"), &code)),
-        }
-    }
-    Ok(())
 }

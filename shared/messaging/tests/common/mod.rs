@@ -105,24 +105,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let (brokers, topic, group) = (self.brokers.clone(), self.topic.clone(), self.group.clone());
-        let cleanup = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                admin::delete_topics(&brokers, &[&topic]).await.unwrap();
-                // Members that were dropped leave in the background.
-                for _ in 0..100 {
-                    match admin::delete_groups(&brokers, &[&group]).await {
-                        Err(messaging::Error::GroupActive { .. }) => {
-                            tokio::time::sleep(Duration::from_millis(100)).await;
-                        }
-                        result => return result.unwrap(),
-                    }
-                }
-            });
-        });
-        let cleaned = cleanup.join();
-        assert!(std::thread::panicking() || cleaned.is_ok(), "the test left {} behind", self.topic);
+        testkit::clear_shared_broker(&self.topic);
     }
 }
 

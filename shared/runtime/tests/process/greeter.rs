@@ -6,10 +6,8 @@ use std::process::{Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use messaging::Brokers;
-use messaging::admin::{delete_groups, delete_topics};
 use serde_json::Value;
-use testkit::{TestDatabase, eventually, given};
+use testkit::{TestDatabase, delete_groups, delete_topics, eventually, given};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -82,13 +80,11 @@ impl Surroundings {
 
     /// Deletes the topics and groups of the test.
     pub(crate) async fn clear(self) {
-        let brokers: Brokers = given("IDEM_KAFKA_BROKERS").parse().unwrap();
-        let group = format!("{}.greeter", self.deployment);
         // A killed member stays in the group until its session ends.
-        eventually("a group without members", async || delete_groups(&brokers, &[&group]).await.ok()).await;
+        delete_groups(&[&format!("{}.greeter", self.deployment)]).await.unwrap();
         let topics = ["orders.events", "greeter.dlq"];
         let topics = topics.map(|topic| format!("{}.{topic}", self.deployment));
-        delete_topics(&brokers, &topics.each_ref().map(String::as_str)).await.unwrap();
+        delete_topics(&topics).await.unwrap();
     }
 }
 

@@ -13,8 +13,8 @@ use envelope::Topics;
 use harness::{
     CommandOutput, Context, Error, Instance, Kafka, Launch, Part, Program, Result, kafka_variables, process,
 };
+use messaging::Brokers;
 use messaging::topics::{TopicSpec, ensure};
-use messaging::{Brokers, admin};
 use uuid::Uuid;
 
 pub(crate) use clock::Clock;
@@ -198,22 +198,8 @@ impl Environment {
             }
             groups.push(topics.group(CONSUMER));
         }
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        admin::delete_topics(&self.brokers, &names).await.context("delete the topics")?;
-        self.delete_groups(&groups).await
-    }
-
-    /// Deletes the groups once the sessions of killed members have ended.
-    async fn delete_groups(&self, groups: &[String]) -> Result<()> {
-        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
-        for _ in 0..200 {
-            match admin::delete_groups(&self.brokers, &groups).await {
-                Err(messaging::Error::GroupActive { .. }) => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                deleted => return deleted.context("delete the consumer groups"),
-            }
-        }
-        Err(Error::Refused(format!("one of the groups {groups:?} still has members, and remains")))
+        testkit::delete_topics(&names).await.context("delete the topics")?;
+        // Sessions of killed members have to end first.
+        testkit::delete_groups(&groups).await.context(format!("delete the consumer groups {groups:?}"))
     }
 }

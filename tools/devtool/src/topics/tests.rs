@@ -26,8 +26,8 @@ async fn a_topic_shows_its_messages_and_each_group_its_position() {
 
     let reports = report(&brokers, &prefix).await.unwrap();
 
-    admin::delete_topics(&brokers, &[&topic]).await.unwrap();
-    admin::delete_groups(&brokers, &[&group]).await.unwrap();
+    testkit::delete_topics(&[&topic]).await.unwrap();
+    testkit::delete_groups(&[&group]).await.unwrap();
     let [report] = reports.as_slice() else { panic!("{reports:?}") };
     assert_eq!(
         report.to_string(),

@@ -205,9 +205,12 @@ pub(crate) async fn wait_until_done(topics: &TestTopics) {
 
 /// Resets the group to the first message. All members must have stopped.
 pub(crate) async fn rewind(topics: &TestTopics) {
-    let names = streams::ALL.map(|stream| topics.events(stream));
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    admin::rewind_group(&topics.brokers(), &topics.group(CONSUMER), &names).await.unwrap();
+    for topic in streams::ALL.map(|stream| topics.events(stream)) {
+        let first = admin::offsets_since(&topics.brokers(), &topic, None).await.unwrap();
+        let first =
+            first.into_iter().map(|(partition, offset)| ((topic.clone(), partition), offset)).collect();
+        admin::set_group_offsets(&topics.brokers(), &topics.group(CONSUMER), &first).await.unwrap();
+    }
 }
 
 /// A held or parked message.
