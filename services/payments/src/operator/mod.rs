@@ -25,7 +25,7 @@ pub enum Command {
     /// Make failed refunds again
     #[command(subcommand)]
     Refund(retry_refund::Command),
-    /// Compare our records with the processor's; the exit code is 0 if they agree
+    /// Compare our records with the processor's, and open reviews of differences; the exit code is 0 if they agree
     Reconcile(reconcile::Reconcile),
 }
 

@@ -6,7 +6,7 @@ use operators::{CommandOutput, Read};
 use runtime::Context;
 
 use crate::Payments;
-use crate::reconcile::{ReconcileError, Report, Start, reconcile};
+use crate::reconcile::{ReconcileError, Start, reconcile};
 
 /// The arguments.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ impl Reconcile {
     pub(super) async fn run(self, context: &Context<Payments>) -> Result<CommandOutput, ReconcileError> {
         let start = self.since.unwrap_or(Start::Configured);
         let report = reconcile(&context.database, &context.settings, start).await?;
-        Ok(self.read.output_with(report.agrees, &report, Report::text))
+        Ok(self.read.output(report.agrees, "", &report))
     }
 }
 

@@ -12,5 +12,4 @@ mod report;
 mod run;
 
 pub(crate) use list::ReconcileError;
-pub(crate) use report::Report;
 pub(crate) use run::{Start, reconcile};

@@ -1,10 +1,8 @@
-//! The report of a reconciliation, as text for operators and as JSON.
+//! The report of a reconciliation, as operators read it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use database::time::to_rfc3339;
-use operators::table::{printable, table};
 use serde::Serialize;
 use strum::VariantArray;
 
@@ -12,22 +10,6 @@ use crate::domain::CallKind;
 use crate::store::reconciliation::{Compared, Comparison, Verdict};
 
 impl Verdict {
-    /// Returns the name and the consequence.
-    fn text(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Matched => ("matched", ""),
-            Self::Pending => ("pending", "open on both sides"),
-            Self::Young => ("young", "younger than the grace period"),
-            Self::Foreign => ("foreign", "of another deployment"),
-            Self::Accepted => ("accepted", "resolved by an operator"),
-            Self::Unsettled => ("unsettled", "lookup requested"),
-            Self::Denied => ("denied here", "lookup requested; a review may follow"),
-            Self::MissingHere => ("missing here", "in review"),
-            Self::MissingThere => ("missing there", "in review"),
-            Self::AmountDiffers => ("different amount", "in review"),
-        }
-    }
-
     fn is_difference(self) -> bool {
         self >= Self::Unsettled
     }
@@ -39,7 +21,7 @@ type Counts = BTreeMap<Verdict, usize>;
 /// One object whose records differ.
 #[derive(Debug, Serialize)]
 struct Difference {
-    what: &'static str,
+    what: Verdict,
     kind: &'static str,
     /// Our id, if there is a row.
     id: Option<String>,
@@ -81,9 +63,9 @@ impl Report {
             return;
         }
         self.agrees = false;
-        let (what, kind) = (verdict.text().0, kind.into());
+        let kind = kind.into();
         self.differences.extend(row.ours.as_ref().map(|ours| Difference {
-            what,
+            what: verdict,
             kind,
             id: Some(ours.id.to_string()),
             processor_id: ours.processor_id.clone(),
@@ -92,7 +74,7 @@ impl Report {
         }));
         let is_about_theirs = matches!(verdict, Verdict::MissingHere | Verdict::AmountDiffers);
         self.differences.extend(row.theirs.as_ref().filter(|_| is_about_theirs).map(|theirs| Difference {
-            what,
+            what: verdict,
             kind,
             id: theirs.reference.map(|reference| reference.to_string()),
             processor_id: Some(theirs.processor_id.clone()),
@@ -104,36 +86,6 @@ impl Report {
     /// Returns the number of records that differ.
     pub(crate) fn differences(&self) -> usize {
         self.differences.len()
-    }
-
-    pub(crate) fn text(&self) -> String {
-        let mut heading = vec![""];
-        heading.extend(self.counts.keys());
-        heading.push("");
-        let lines = Verdict::VARIANTS.iter().map(|verdict| {
-            let (name, meaning) = verdict.text();
-            let numbers = self.counts.values().map(|counts| counts[verdict].to_string());
-            [name.to_owned()].into_iter().chain(numbers).chain([meaning.to_owned()]).collect()
-        });
-        let mut text =
-            format!("deployment {} from {} to {}\n", printable(&self.deployment), self.since, self.until);
-        text.push_str(&table(&heading, &lines.collect::<Vec<_>>()));
-        for difference in &self.differences {
-            let Difference { what, kind, id, processor_id, amount, currency } = difference;
-            let id = id.as_deref().unwrap_or("-");
-            let processor_id = printable(processor_id.as_deref().unwrap_or("-"));
-            let _ = writeln!(
-                text,
-                "{what}: {kind} {id}, processor {processor_id}, {amount} {}",
-                printable(currency)
-            );
-        }
-        text.push_str(if self.agrees {
-            "the records agree\n"
-        } else {
-            "the records differ: see payments review list\n"
-        });
-        text
     }
 }
 

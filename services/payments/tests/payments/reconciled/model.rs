@@ -191,9 +191,9 @@ impl Findings {
         *self.counts.entry(format!("{verdict} {}s", kind.name())).or_default() += 1;
     }
 
-    fn ours(&mut self, record: &Record, verdict: &str, what: &str) {
+    fn ours(&mut self, record: &Record, verdict: &str) {
         self.count(record.kind, verdict);
-        self.differences.push(record.line(what));
+        self.differences.push(record.line(verdict));
     }
 
     fn pair(&mut self, ours: &Record, theirs: &Object) {
@@ -201,18 +201,18 @@ impl Findings {
         match (ours.money(), theirs.money()) {
             (_, NotMoved) if ours.is_other(theirs) => self.count(ours.kind, "matched"),
             (Moved, Moved) if (ours.amount, "eur") != (theirs.amount, theirs.currency) => {
-                self.ours(ours, "amount_differs", "different amount");
-                self.differences.push(theirs.line("different amount", theirs.amount));
+                self.ours(ours, "amount_differs");
+                self.differences.push(theirs.line("amount_differs", theirs.amount));
             }
             (Moved, Moved) | (NotMoved, NotMoved) => self.count(ours.kind, "matched"),
             _ if ours.is_first_attempt_under_way() => self.count(ours.kind, "pending"),
             (Open, Open) => self.count(ours.kind, "pending"),
-            (NotMoved, Moved) => self.ours(ours, "denied", "denied here"),
+            (NotMoved, Moved) => self.ours(ours, "denied"),
             (Moved, NotMoved) if ours.kind == Kind::Charge => {
-                self.ours(ours, "missing_there", "missing there");
+                self.ours(ours, "missing_there");
             }
             (Moved, NotMoved | Open) | (NotMoved, Open) | (Open, Moved | NotMoved) => {
-                self.ours(ours, "unsettled", "unsettled");
+                self.ours(ours, "unsettled");
             }
         }
     }
@@ -223,7 +223,7 @@ impl Findings {
             Money::Moved if left <= 0 => self.count(theirs.kind, "matched"),
             Money::Moved if theirs.created > GRACE => {
                 self.count(theirs.kind, "missing_here");
-                self.differences.push(theirs.line("missing here", left));
+                self.differences.push(theirs.line("missing_here", left));
             }
             Money::Moved | Money::Open => self.count(theirs.kind, "young"),
         }
@@ -232,8 +232,8 @@ impl Findings {
     fn alone(&mut self, ours: &Record) {
         match ours.money() {
             Money::Open if ours.is_first_attempt_under_way() => self.count(ours.kind, "pending"),
-            Money::Open => self.ours(ours, "unsettled", "unsettled"),
-            Money::Moved | Money::NotMoved => self.ours(ours, "missing_there", "missing there"),
+            Money::Open => self.ours(ours, "unsettled"),
+            Money::Moved | Money::NotMoved => self.ours(ours, "missing_there"),
         }
     }
 }
