@@ -95,5 +95,7 @@ async fn a_confirmed_order_is_not_expired() {
     assert_eq!(diesel::sql_query(confirm).execute(&mut owner).await.unwrap(), 1);
     let (text, done) = expire(&bench, &order, &[]).await;
     assert!(!done && text.contains("is confirmed and stays so"), "{text}");
-    assert_eq!(show(&bench, &order).await["status"], "confirmed");
+    let shown = show(&bench, &order).await;
+    assert_eq!(shown["status"], "confirmed");
+    assert_eq!(show(&bench, shown["payment_id"].as_str().unwrap()).await, shown, "found by its payment");
 }
