@@ -11,5 +11,5 @@ pub mod streams;
 pub use ids::{ItemId, OrderId};
 pub use money::{Currency, Money};
 pub use payment_ids::{PaymentId, RefundId};
-pub use payment_method::{InvalidPaymentMethod, PaymentMethod};
+pub use payment_method::PaymentMethod;
 pub use sku::Sku;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use envelope::InvalidName;
 use serde::{Deserialize, Serialize};
 
 /// An amount in minor units (cents, yen) of one currency.
@@ -73,9 +74,10 @@ macro_rules! currencies {
         }
 
         impl std::str::FromStr for Currency {
-            type Err = UnknownCurrency;
-            fn from_str(text: &str) -> Result<Self, UnknownCurrency> {
-                match text { $($code => Ok(Self::$name),)* _ => Err(UnknownCurrency) }
+            type Err = InvalidName;
+            fn from_str(text: &str) -> Result<Self, InvalidName> {
+                const RULE: &str = "not an accepted currency: three upper-case letters of ISO 4217";
+                match text { $($code => Ok(Self::$name),)* _ => Err(InvalidName::of(RULE)) }
             }
         }
     };
@@ -95,18 +97,6 @@ impl Currency {
         }
     }
 }
-
-/// The text is not a currency of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownCurrency;
-
-impl fmt::Display for UnknownCurrency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not an accepted currency: three upper-case letters of ISO 4217")
-    }
-}
-
-impl std::error::Error for UnknownCurrency {}
 
 impl fmt::Display for Currency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

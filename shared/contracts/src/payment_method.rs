@@ -1,7 +1,8 @@
 //! `PaymentMethod`: the processor's token of a card.
 
-use std::fmt;
 use std::str::FromStr;
+
+use envelope::InvalidName;
 
 /// A text with this many digits and underscores in a row is not a token. The shortest card numbers have 12 digits.
 const CARD_DIGITS: usize = 12;
@@ -12,19 +13,9 @@ const CARD_DIGITS: usize = 12;
 #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^(pm|card)_[A-Za-z0-9_]{1,100}$", examples("pm_card_visa")))]
 pub struct PaymentMethod(String);
 
-/// The text is not a token. The error does not repeat the text, because it may be a card number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvalidPaymentMethod;
-
-impl fmt::Display for InvalidPaymentMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a token of the processor, never a card number: pm_ or card_ and 1 to 100 of A-Z a-z 0-9 _",
-        )
-    }
-}
-
-impl std::error::Error for InvalidPaymentMethod {}
+/// The text of the error. It does not repeat the input, which may be a card number.
+const RULE: &str =
+    "a token of the processor, never a card number: pm_ or card_ and 1 to 100 of A-Z a-z 0-9 _";
 
 impl PaymentMethod {
     /// The token as text.
@@ -34,16 +25,16 @@ impl PaymentMethod {
 }
 
 impl FromStr for PaymentMethod {
-    type Err = InvalidPaymentMethod;
+    type Err = InvalidName;
 
-    fn from_str(text: &str) -> Result<Self, InvalidPaymentMethod> {
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
         let rest = text.strip_prefix("pm_").or_else(|| text.strip_prefix("card_"));
         let is_token = rest.is_some_and(|rest| {
             (1..=100).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         });
         let mut runs = text.split(|character: char| !character.is_ascii_digit() && character != '_');
         let has_card_number = runs.any(|digits| digits.len() >= CARD_DIGITS);
-        if is_token && !has_card_number { Ok(Self(text.to_owned())) } else { Err(InvalidPaymentMethod) }
+        if is_token && !has_card_number { Ok(Self(text.to_owned())) } else { Err(InvalidName::of(RULE)) }
     }
 }
 
@@ -69,7 +60,7 @@ mod tests {
             "tok_visa",
             &long,
         ] {
-            assert_eq!(parse(other), Err(InvalidPaymentMethod), "{other}");
+            assert_eq!(parse(other), Err(InvalidName::of(RULE)), "{other}");
         }
     }
 }

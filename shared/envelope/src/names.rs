@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A name is empty, too long, or has a character that it may not have.
+/// A text is not a valid name: it is empty or too long, has a character that a name may not have, or is not of a closed list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidName {
     rule: &'static str,
