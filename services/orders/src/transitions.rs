@@ -122,7 +122,7 @@ fn apply_to_locked(
         Decision::Change(state, announcement) => {
             let payment = (announcement == Announcement::PaymentRequested).then(|| PaymentId::of(order.id()));
             let order = orders::change(tx, order, &state, payment);
-            count_reached(tx, state.status());
+            count_reached(tx, Status::from(&state));
             announce(tx, &order, announcement)?;
             if let Some(received) = received {
                 timeline::add(tx, &order, received, cause, order.at())?;
@@ -142,7 +142,7 @@ pub(crate) fn expire(tx: &mut Tx, order: &Locked<OrderRow>, cause: &Cause) -> Re
 
 /// Logs the status alone, because a state can have the text of a client.
 fn log_moved(order: &OrderRow, state: &State) {
-    tracing::info!(order = %order.id(), status = <&str>::from(state.status()), "OrderMoved");
+    tracing::info!(order = %order.id(), status = <&str>::from(Status::from(state)), "OrderMoved");
 }
 
 /// Publishes the event of a change that was just written to `order`.

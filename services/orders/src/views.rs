@@ -192,7 +192,7 @@ impl TryFrom<OrderRow> for OrderView {
         let line = |StoredLine { sku, quantity, unit_price }| LineView { sku, quantity, unit_price };
         Ok(Self {
             id: row.id(),
-            status: state.status(),
+            status: Status::from(&state),
             cancellation: match state {
                 State::Cancelled { reason, note } => Some(CancellationView { reason, note }),
                 State::Pending | State::AwaitingPayment | State::Confirmed => None,

@@ -20,16 +20,6 @@ enum PaymentState {
     Unknown,
 }
 
-/// A state of a refund that counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-enum RefundState {
-    Pending,
-    Succeeded,
-    Failed,
-    Unknown,
-}
-
 /// How a reconciliation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -46,7 +36,7 @@ pub(crate) enum ReconciliationEnd {
 #[derive(Debug)]
 pub struct PaymentsMetrics {
     payments: Counters<PaymentState>,
-    refunds: Counters<RefundState>,
+    refunds: Counters<refund::Status>,
     reviews: Counters<Reason>,
     /// Scheduled reconciliations of this process.
     pub(crate) reconciliations: Counters<ReconciliationEnd>,
@@ -101,13 +91,7 @@ pub(crate) fn count_payment(tx: &mut Tx, state: &payment::State) {
 }
 
 /// Counts a refund that has reached this state, once the transaction has committed.
-pub(crate) fn count_refund(tx: &mut Tx, state: &refund::State) {
-    let state = match state {
-        refund::State::Pending => RefundState::Pending,
-        refund::State::Succeeded { .. } => RefundState::Succeeded,
-        refund::State::Failed { .. } => RefundState::Failed,
-        refund::State::Unknown => RefundState::Unknown,
-    };
+pub(crate) fn count_refund(tx: &mut Tx, state: refund::Status) {
     tx.count_after_commit(move |metrics: &PaymentsMetrics| metrics.refunds.count(state));
 }
 

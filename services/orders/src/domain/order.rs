@@ -3,10 +3,16 @@
 //! An order ends once, as confirmed or cancelled, and does not change after that.
 
 use contracts::events::CancelReason;
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use strum::{EnumDiscriminants, EnumString, IntoStaticStr, VariantArray};
 
 /// The state of an order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(Status),
+    derive(EnumString, IntoStaticStr, VariantArray),
+    strum(serialize_all = "snake_case"),
+    doc = "A [`State`] without its details: one word, as tables and clients use it."
+)]
 pub enum State {
     /// inventory is reserving the stock.
     Pending,
@@ -21,32 +27,6 @@ pub enum State {
         /// The customer's own words; only for [`CancelReason::Customer`].
         note: Option<String>,
     },
-}
-
-/// A [`State`] without its details: one word, as tables and clients use it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum Status {
-    /// [`State::Pending`]
-    Pending,
-    /// [`State::AwaitingPayment`]
-    AwaitingPayment,
-    /// [`State::Confirmed`]
-    Confirmed,
-    /// [`State::Cancelled`]
-    Cancelled,
-}
-
-impl State {
-    /// The word for this state.
-    pub const fn status(&self) -> Status {
-        match self {
-            Self::Pending => Status::Pending,
-            Self::AwaitingPayment => Status::AwaitingPayment,
-            Self::Confirmed => Status::Confirmed,
-            Self::Cancelled { .. } => Status::Cancelled,
-        }
-    }
 }
 
 /// An event of another service, a request of the customer, or the end of the order's time.

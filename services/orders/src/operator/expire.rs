@@ -47,7 +47,7 @@ impl Expire {
         let cause = Cause { kind: CauseKind::Request, id: fact.operation().uuid(), by };
         let before = orders::lock(tx, &tenant, id).await?.ok_or(TransitionError::OrderNotFound)?;
         let order = transitions::apply(tx, &tenant, id, Input::Expire, &cause).await?;
-        let (expired, status) = (order.sequence > before.sequence, order.state()?.status());
+        let (expired, status) = (order.sequence > before.sequence, Status::from(order.state()?));
         let report = Report { order_id: order.id, expired, status: status.into() };
         Ok(if expired {
             let sentence = format!(

@@ -279,7 +279,7 @@ pub(crate) fn change(
 ) -> Locked<OrderRow> {
     order.change(tx, |row, at| {
         let (reason, note) = cancellation(state);
-        row.state = state.status();
+        row.state = Status::from(state);
         row.cancel_reason = reason.map(str::to_owned);
         row.cancel_note = note.map(str::to_owned);
         row.payment_id = new_payment.map(PaymentId::uuid).or(row.payment_id);

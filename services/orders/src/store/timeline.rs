@@ -57,7 +57,7 @@ pub(crate) fn add(
         order_id: order.id().uuid(),
         tenant_id: order.tenant()?.to_string(),
         what: kind,
-        state: order.state()?.status(),
+        state: Status::from(order.state()?),
         cause_kind: cause.kind,
         cause_id: cause.id,
         cause_by: cause.by.clone(),

@@ -2,12 +2,20 @@
 //!
 //! `call::decide` decides about the charge's call. A payment adds its expiry, the cancellation of its order, and the fee.
 
+use strum::{EnumDiscriminants, EnumString, IntoStaticStr};
+
 use super::call::{self, CallDecision};
 use super::review::Reason;
 use super::{CallConditions, CallInput, CallState, Fee, NextStep, ProcessorReference, Rejection};
 
 /// The state of a payment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(Status),
+    derive(EnumString, IntoStaticStr),
+    strum(serialize_all = "snake_case"),
+    doc = "A [`State`] without its details: one word, as the table has it."
+)]
 pub enum State {
     /// No request has reached the processor, provably.
     Requested,
@@ -24,20 +32,6 @@ pub enum State {
     Unknown,
     /// Cancelled or expired before a request reached the processor.
     Cancelled,
-}
-
-impl State {
-    /// Its name in the database.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Capturing => "capturing",
-            Self::Captured(_) => "captured",
-            Self::Declined { .. } => "declined",
-            Self::Unknown => "unknown",
-            Self::Cancelled => "cancelled",
-        }
-    }
 }
 
 /// The part of a payment that a decision needs.

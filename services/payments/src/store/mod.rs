@@ -25,6 +25,15 @@ mod other_tenant;
 
 use crate::domain::ledger::{Account, PostingKind};
 use crate::domain::review::{Reason, Resolution};
-use crate::domain::{CallKind, CallMode};
+use crate::domain::{CallKind, CallMode, payment, refund};
 
-database::stored_as_text!(Account, CallKind, CallMode, PostingKind, Reason, Resolution);
+database::stored_as_text!(
+    Account,
+    CallKind,
+    CallMode,
+    PostingKind,
+    Reason,
+    Resolution,
+    payment::Status,
+    refund::Status
+);

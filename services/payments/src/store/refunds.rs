@@ -12,7 +12,7 @@ use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 use super::payments::PaymentRow;
-use crate::domain::refund::State;
+use crate::domain::refund::{State, Status};
 use crate::schema::{payment, refund};
 
 /// A stored refund.
@@ -23,7 +23,7 @@ pub(crate) struct RefundRow {
     pub(crate) payment_id: Uuid,
     pub(crate) cause: String,
     pub(crate) amount: i64,
-    state: String,
+    state: Status,
     failure_code: Option<String>,
     processor_refund: Option<String>,
     operation_id: Option<Uuid>,
@@ -56,19 +56,18 @@ impl RefundRow {
     }
 
     pub(crate) fn state(&self) -> Result<State> {
-        match self.state.as_str() {
-            "pending" => Ok(State::Pending),
-            "succeeded" => {
+        match self.state {
+            Status::Pending => Ok(State::Pending),
+            Status::Succeeded => {
                 let id =
                     self.processor_refund.clone().ok_or_else(|| unreadable("refund.processor_refund"))?;
                 Ok(State::Succeeded { id })
             }
-            "failed" => {
+            Status::Failed => {
                 let code = self.failure_code.clone().ok_or_else(|| unreadable("refund.failure_code"))?;
                 Ok(State::Failed { code, id: self.processor_refund.clone() })
             }
-            "unknown" => Ok(State::Unknown),
-            _ => Err(unreadable("refund.state")),
+            Status::Unknown => Ok(State::Unknown),
         }
     }
 }
@@ -147,7 +146,7 @@ pub(crate) async fn update(tx: &mut Tx, id: RefundId, state: &State) -> Result<R
     };
     let row = diesel::update(refund::table.find(id.uuid()))
         .set((
-            refund::state.eq(state.name()),
+            refund::state.eq(Status::from(state)),
             refund::failure_code.eq(code),
             refund::processor_refund.eq(processor_refund),
             refund::updated_at.eq(clock_timestamp()),

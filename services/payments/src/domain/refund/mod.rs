@@ -6,6 +6,8 @@
 mod request;
 mod retry;
 
+use strum::{Display, EnumDiscriminants, EnumString, IntoStaticStr, VariantArray};
+
 pub use self::request::{MOST_REFUNDS, Refundable, Refusal};
 pub use self::retry::{RefundRetries, RefusedRefund};
 use super::call::{self, CallDecision};
@@ -13,7 +15,13 @@ use super::review::Reason;
 use super::{AttemptOutcome, CallInput, CallState, LookupResult, NextStep, ProcessorReference, Rejection};
 
 /// The state of a refund.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(Status),
+    derive(Display, EnumString, IntoStaticStr, VariantArray),
+    strum(serialize_all = "snake_case"),
+    doc = "A [`State`] without its details: one word, as the table has it."
+)]
 pub enum State {
     /// No attempt has an unknown outcome. The processor may be processing the refund.
     Pending,
@@ -31,18 +39,6 @@ pub enum State {
     },
     /// An attempt may have refunded the amount or not. Further attempts use the same key.
     Unknown,
-}
-
-impl State {
-    /// Its name in the database.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Succeeded { .. } => "succeeded",
-            Self::Failed { .. } => "failed",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 /// The part of a refund that a decision needs.

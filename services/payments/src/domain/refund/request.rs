@@ -7,7 +7,7 @@
 
 use contracts::{Currency, Money, PaymentId, RefundId};
 
-use super::State;
+use super::{State, Status};
 use crate::domain::ProcessorReference;
 use crate::domain::payment::{self, Payment};
 
@@ -97,11 +97,11 @@ impl Refundable {
         paid_back: bool,
     ) -> Result<(), String> {
         if let Some((next, state)) = follower {
-            let state = state.name();
+            let state = Status::from(state);
             return Err(format!("refund {next} follows it already, and is {state}: act on that one"));
         }
         if !matches!(failed, State::Failed { .. }) {
-            return Err(format!("it is {}; only a failed refund can be made again", failed.name()));
+            return Err(format!("it is {}; only a failed refund can be made again", Status::from(failed)));
         }
         if paid_back {
             return Err("a review of it was resolved as refunded, so the payer has the money back".to_owned());

@@ -13,7 +13,7 @@ use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
 pub(crate) use self::row::PaymentRow;
-use crate::domain::payment::State;
+use crate::domain::payment::Status;
 use crate::schema::payment;
 
 /// A payment to add.
@@ -41,7 +41,7 @@ pub(crate) async fn add(tx: &mut Tx, new: &NewPayment<'_>) -> Result<bool> {
         amount: new.amount.amount,
         currency: new.amount.currency.code().to_owned(),
         payment_method: new.payment_method.to_owned(),
-        state: State::Requested.name().to_owned(),
+        state: Status::Requested,
         cancel_requested: false,
         decline_code: None,
         processor_intent: None,

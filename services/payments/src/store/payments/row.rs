@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use envelope::{OperationId, TenantId};
 use uuid::Uuid;
 
-use crate::domain::payment::{Payment, State};
+use crate::domain::payment::{Payment, State, Status};
 use crate::domain::refund::Refundable;
 use crate::domain::{Fee, ProcessorReference};
 use crate::schema::payment;
@@ -22,7 +22,7 @@ pub(crate) struct PaymentRow {
     pub(super) amount: i64,
     pub(super) currency: String,
     pub(crate) payment_method: String,
-    pub(super) state: String,
+    pub(super) state: Status,
     pub(super) cancel_requested: bool,
     pub(super) decline_code: Option<String>,
     pub(super) processor_intent: Option<String>,
@@ -80,7 +80,7 @@ impl PaymentRow {
         let reference = if let State::Captured(reference) = &payment.state { Some(reference) } else { None };
         let code = if let State::Declined { code } = &payment.state { Some(code) } else { None };
         let fee = reference.and_then(|reference| reference.fee.as_ref());
-        payment.state.name().clone_into(&mut self.state);
+        self.state = Status::from(&payment.state);
         self.cancel_requested = payment.cancel_requested;
         self.decline_code = code.cloned();
         self.processor_intent = reference.map(|reference| reference.id.clone());
@@ -113,10 +113,10 @@ impl PaymentRow {
     }
 
     pub(crate) fn state(&self) -> Result<State> {
-        match self.state.as_str() {
-            "requested" => Ok(State::Requested),
-            "capturing" => Ok(State::Capturing),
-            "captured" => {
+        match self.state {
+            Status::Requested => Ok(State::Requested),
+            Status::Capturing => Ok(State::Capturing),
+            Status::Captured => {
                 let id =
                     self.processor_intent.clone().ok_or_else(|| unreadable("payment.processor_intent"))?;
                 Ok(State::Captured(ProcessorReference {
@@ -125,13 +125,12 @@ impl PaymentRow {
                     fee: self.fee(),
                 }))
             }
-            "declined" => {
+            Status::Declined => {
                 let code = self.decline_code.clone().ok_or_else(|| unreadable("payment.decline_code"))?;
                 Ok(State::Declined { code })
             }
-            "unknown" => Ok(State::Unknown),
-            "cancelled" => Ok(State::Cancelled),
-            _ => Err(unreadable("payment.state")),
+            Status::Unknown => Ok(State::Unknown),
+            Status::Cancelled => Ok(State::Cancelled),
         }
     }
 }

@@ -89,7 +89,7 @@ pub(in crate::transitions) async fn accept_refund(
     let tenant = payment.tenant()?;
     let new = new_refund(&tenant, payment.id(), amount, cause);
     refunds::insert(tx, &new).await?;
-    count_refund(tx, &refund::State::Pending);
+    count_refund(tx, refund::Status::Pending);
     let id = new.id;
     let (key, caller) = match cause {
         RefundCause::OrderCancelled => (new.cause.to_owned(), Caller::system(tenant.clone())),

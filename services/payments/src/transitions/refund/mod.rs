@@ -62,7 +62,7 @@ pub(crate) async fn move_refund(
         let (refund, from, to) = (row.id(), &before.state, &decision.state);
         tracing::info!(payment = %payment.id(), %refund, ?from, ?to, "RefundMoved");
         if discriminant(from) != discriminant(to) {
-            count_refund(tx, to);
+            count_refund(tx, to.into());
         }
         ledger::refund_moved(tx, payment, row, &before.state, &decision.state)?;
         // The refund that follows needs the reserved amount, and announces how it ends.
