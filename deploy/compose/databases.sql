@@ -10,7 +10,7 @@ CREATE ROLE idem_service NOLOGIN; -- migrations grant rights to this role, becau
 SELECT format(statement, name, name || '_owner', name || '_service')
 FROM regexp_split_to_table(:'services' || ' provider', '\s+') AS name,
      unnest(ARRAY[
-         'CREATE ROLE %2$I LOGIN PASSWORD %2$L',
+         'CREATE ROLE %2$I LOGIN PASSWORD %2$L IN ROLE pg_read_all_stats', -- for oldest_transaction_seconds()
          'CREATE ROLE %3$I LOGIN PASSWORD %3$L IN ROLE idem_service',
          'CREATE DATABASE %1$I OWNER %2$I',
          'REVOKE ALL ON DATABASE %1$I FROM PUBLIC',

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::RetryLog;
 use messaging::ReceivedMessage;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -43,10 +44,16 @@ impl Worker {
         let mut pause = self.settings.first_pause;
         // Of the received message (`None`) and of each held one that it releases.
         let mut attempts_of: BTreeMap<Option<Uuid>, u32> = BTreeMap::new();
-        let mut failing_since = None;
+        let (mut failing_since, mut log) = (None, RetryLog::default());
         let mut stopped: Option<(Instant, StoppedPartition)> = None;
         loop {
-            let Err(failed) = self.attempt(received).await else { return ControlFlow::Continue(()) };
+            let (consumer, partition, offset) = (self.consumer.name(), received.partition, received.offset);
+            let Err(failed) = self.attempt(received).await else {
+                if let Some(failing) = log.succeeded() {
+                    tracing::info!(consumer, partition, offset, ?failing, "a message was applied at last");
+                }
+                return ControlFlow::Continue(());
+            };
             let error = &failed.error;
             metrics.failed_attempts.inc();
             let is_transient = error.is_transient();
@@ -72,13 +79,12 @@ impl Worker {
                         stopped.get_or_insert_with(|| (Instant::now(), metrics.count_stopped_partition()));
                         wait = self.settings.stopped_pause;
                     }
-                    Err(BatchError { error, .. }) => {
+                    Err(BatchError { error, .. }) if log.failed() => {
                         tracing::warn!(%error, "a message was not parked; trying again");
                     }
+                    Err(_) => {}
                 }
-            } else {
-                let consumer = self.consumer.name();
-                let (partition, offset) = (received.partition, received.offset);
+            } else if log.failed() || !is_transient {
                 tracing::warn!(consumer, partition, offset, attempts, failure = %error, "a message was not applied; trying again");
             }
             if stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use database::RetryLog;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -24,8 +25,8 @@ impl Job {
         Self { name, run: Box::new(move |stop| run(stop).boxed()) }
     }
 
-    /// A job that runs at once, and again `pause` after each run. An error is logged. A run that takes long ends soon after its
-    /// token is cancelled.
+    /// A job that runs at once, and again `pause` after each run. Errors are logged, at most one every ten seconds. A run that takes
+    /// long ends soon after its token is cancelled.
     pub fn every<F, Work, E>(name: &'static str, pause: Duration, mut work: F) -> Self
     where
         F: FnMut(CancellationToken) -> Work + Send + 'static,
@@ -33,9 +34,18 @@ impl Job {
         E: Display,
     {
         Self::new(name, move |stop| async move {
+            let mut log = RetryLog::default();
             while !stop.is_cancelled() {
-                if let Err(error) = work(stop.clone()).await {
-                    tracing::warn!(job = name, %error, "a job failed; it runs again after its pause");
+                match work(stop.clone()).await {
+                    Ok(()) => {
+                        if let Some(failing) = log.succeeded() {
+                            tracing::info!(job = name, ?failing, "a job succeeds again");
+                        }
+                    }
+                    Err(error) if log.failed() => {
+                        tracing::warn!(job = name, %error, "a job failed; it runs again after its pause");
+                    }
+                    Err(_) => {}
                 }
                 let _ = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
             }

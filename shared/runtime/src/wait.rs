@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use database::RetryLog;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Why an attempt failed.
 pub(crate) enum WaitError {
@@ -24,22 +23,19 @@ pub(crate) async fn wait_for<T, Attempt>(
 where
     Attempt: Future<Output = Result<T, WaitError>>,
 {
-    let start = Instant::now();
-    let mut next_line = start;
-    let mut pause = FIRST_PAUSE;
+    let (mut log, mut pause) = (RetryLog::default(), FIRST_PAUSE);
     loop {
         match attempt().await {
             Ok(value) => {
-                if next_line > start {
-                    tracing::info!("no longer waiting for {what}");
+                if let Some(waited) = log.succeeded() {
+                    tracing::info!(?waited, "no longer waiting for {what}");
                 }
                 return Ok(value);
             }
             Err(WaitError::Permanent(why)) => return Err(why),
             Err(WaitError::Transient(why)) => {
-                if Instant::now() >= next_line {
-                    tracing::warn!(waited = ?start.elapsed(), "waiting for {what}: {why}");
-                    next_line = Instant::now() + BETWEEN_LINES;
+                if log.failed() {
+                    tracing::warn!("waiting for {what}: {why}");
                 }
             }
         }

@@ -23,6 +23,7 @@ DO $$ BEGIN
     PERFORM pg_advisory_xact_lock(7237);
     IF to_regrole('idem_service') IS NULL THEN CREATE ROLE idem_service NOLOGIN; END IF;
     IF to_regrole('test_owner') IS NULL THEN CREATE ROLE test_owner LOGIN PASSWORD 'test_owner'; END IF;
+    GRANT pg_read_all_stats TO test_owner;
     IF to_regrole('test_service') IS NULL THEN
         CREATE ROLE test_service LOGIN PASSWORD 'test_service' IN ROLE idem_service;
     END IF;

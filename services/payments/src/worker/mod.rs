@@ -15,7 +15,7 @@ mod take;
 
 use std::sync::Arc;
 
-use database::{Database, Gather};
+use database::{Database, Gather, RetryLog};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -64,7 +64,7 @@ impl Worker {
         let due = self.context.database.wake_up(lane.wake_up());
         let slots = Arc::new(Semaphore::new(concurrency));
         let calls = TaskTracker::new();
-        let mut gather = Gather::new(self.context.settings.gather);
+        let (mut gather, mut log) = (Gather::new(self.context.settings.gather), RetryLog::default());
         loop {
             let free = async {
                 gather.wait().await;
@@ -73,9 +73,16 @@ impl Worker {
             let Some(Some(slots)) = stop.run_until_cancelled(free).await else { break };
             let (taken_at, free) = (Instant::now(), slots.num_permits());
             let found = match self.round(lane, slots, &calls).await {
-                Ok(found) => found,
+                Ok(found) => {
+                    if let Some(failing) = log.succeeded() {
+                        tracing::info!(?lane, ?failing, "the worker takes calls again");
+                    }
+                    found
+                }
                 Err(error) => {
-                    tracing::warn!(%error, "the worker took no calls and will retry");
+                    if log.failed() {
+                        tracing::warn!(?lane, %error, "the worker took no calls and will retry");
+                    }
                     0
                 }
             };

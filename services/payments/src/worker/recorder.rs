@@ -1,6 +1,6 @@
 //! Records results: those that come back while a transaction commits share the next one.
 
-use database::{GroupCommit, GroupSettings};
+use database::{GroupCommit, GroupSettings, RetryLog};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
@@ -43,12 +43,15 @@ impl Recorder {
         if self.groups.execute((together, recorded), result).await.is_ok() {
             return;
         }
+        let mut log = RetryLog::default();
         while let Err(error) = record_or_count(&self.context, &alone).await {
             if start.elapsed() > lease {
                 tracing::error!(%error, "a result was not recorded; the call will be made again");
                 return;
             }
-            tracing::warn!(%error, "a result was not recorded; retrying");
+            if log.failed() {
+                tracing::warn!(%error, "a result was not recorded; retrying");
+            }
             tokio::time::sleep(backoff.first).await;
         }
     }

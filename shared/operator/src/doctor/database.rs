@@ -20,7 +20,7 @@ const SERVER: &str = "\
              OR EXISTS (SELECT FROM pg_class WHERE relowner = current_user::regrole AND relname LIKE 'outbox%') AS is_privileged, \
            extract(epoch FROM clock_timestamp())::float8 AS clock, \
            current_setting('max_connections')::bigint AS connections, \
-           (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used";
+           (SELECT count(*) FROM pg_stat_activity WHERE usename IS NOT NULL) AS used";
 
 #[derive(QueryableByName)]
 struct Server {

@@ -16,7 +16,7 @@ mod publish_loop;
 
 use std::time::Duration;
 
-use database::Database;
+use database::{Database, RetryLog};
 use envelope::Topics;
 use messaging::Brokers;
 use messaging::topics::TopicState;
@@ -109,16 +109,18 @@ impl Relay {
 
     /// Runs until `stop` is cancelled. After an error it logs the error, waits, and tries to start a new term.
     pub async fn run(self, stop: CancellationToken) {
-        let mut backoff = MIN_BACKOFF;
+        let (mut backoff, mut log) = (MIN_BACKOFF, RetryLog::default());
         while !stop.is_cancelled() {
             let started = Instant::now();
             let ended = self.run_term(&stop).await;
             // A term that lasted shows that an earlier cause of errors is gone.
             if ended.is_ok() || started.elapsed() > MAX_BACKOFF {
-                backoff = MIN_BACKOFF;
+                (backoff, log) = (MIN_BACKOFF, RetryLog::default());
             }
             if let Err(error) = ended {
-                tracing::warn!(%error, "relay stopped; it will try again");
+                if log.failed() {
+                    tracing::warn!(%error, "relay stopped; it will try again");
+                }
                 backoff = (backoff * 2).min(MAX_BACKOFF);
             }
             let _ = stop.run_until_cancelled(tokio::time::sleep(backoff)).await;

@@ -3,7 +3,7 @@
 use database::{Connection, PoolStatus};
 use diesel::prelude::*;
 use diesel::sql_query;
-use diesel::sql_types::{BigInt, Double};
+use diesel::sql_types::{BigInt, Double, Nullable};
 use diesel_async::RunQueryDsl;
 use metrics::{Number, Readings, Registry, Sample, register_gauges};
 
@@ -37,19 +37,16 @@ fn number(number: usize) -> Number {
     Number::Whole(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// Sessions of other roles are not visible to the service's role.
 const DATABASE: &str = "\
-    SELECT pg_database_size(current_database()) AS bytes, \
-           coalesce((SELECT greatest(extract(epoch FROM clock_timestamp() - min(xact_start)), 0) FROM pg_stat_activity \
-                      WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()), 0)::float8 \
-             AS oldest_seconds";
+    SELECT pg_database_size(current_database()) AS bytes, oldest_transaction_seconds() AS oldest_seconds";
 
 #[derive(QueryableByName)]
 struct Row {
     #[diesel(sql_type = BigInt)]
     bytes: i64,
-    #[diesel(sql_type = Double)]
-    oldest_seconds: f64,
+    /// `None` if the owner of the database may not see the sessions of other roles.
+    #[diesel(sql_type = Nullable<Double>)]
+    oldest_seconds: Option<f64>,
 }
 
 /// Reads the gauges of the database.
@@ -57,10 +54,9 @@ pub(super) async fn read_metrics(connection: &Connection, readings: &mut Reading
     let mut connection = connection;
     let Row { bytes, oldest_seconds } = sql_query(DATABASE).get_result(&mut connection).await?;
     readings.add("database_size_bytes", "Size of the service's database", bytes);
-    readings.add(
-        "database_oldest_transaction_seconds",
-        "Age of the oldest open transaction of the service's role; 0 if there is none",
-        oldest_seconds,
-    );
+    if let Some(seconds) = oldest_seconds {
+        let help = "Age of the oldest open transaction in the service's database, of any role";
+        readings.add("database_oldest_transaction_seconds", help, seconds);
+    }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! `/metrics`: the requests, and the gauges that are read from the database.
 
-use diesel_async::SimpleAsyncConnection;
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use testkit::{Metrics, Proxy, eventually, given};
 
+use crate::doctor::{doctor, faults, subjects};
 use crate::greeter::{Running, Surroundings, ask};
 
 async fn metrics(running: &Running) -> Metrics {
@@ -36,6 +37,24 @@ async fn the_metrics_count_what_waits_for_an_operator() {
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line} is not in {metrics}");
     }
+    running.end().await;
+    surroundings.clear().await;
+}
+
+#[tokio::test]
+async fn the_oldest_transaction_may_be_that_of_another_role() {
+    let surroundings = Surroundings::new().await;
+    let running = Running::start(&mut surroundings.serve());
+    running.ready().await;
+    let mut person = AsyncPgConnection::establish(&surroundings.database.superuser_url()).await.unwrap();
+    person.batch_execute("BEGIN; SELECT 1").await.unwrap();
+    eventually("a transaction that becomes older", async || {
+        (metrics(&running).await.measure("database_oldest_transaction_seconds") > 2.0).then_some(())
+    })
+    .await;
+    let blind = "ROLLBACK; ALTER FUNCTION oldest_transaction_seconds() OWNER TO test_service";
+    person.batch_execute(blind).await.unwrap();
+    assert_eq!(faults(&mut doctor(&surroundings)).await, subjects(["oldest transaction"]));
     running.end().await;
     surroundings.clear().await;
 }

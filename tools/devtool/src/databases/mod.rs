@@ -34,6 +34,7 @@ async fn make_one(admin: &mut AsyncPgConnection, database: &str) -> QueryResult<
     make_role(admin, &owner, Login::Yes).await?;
     make_role(admin, &service, Login::Yes).await?;
     execute(admin, "GRANT %I TO %I", GROUP, &service).await?;
+    execute(admin, "GRANT %I TO %I", "pg_read_all_stats", &owner).await?; // for oldest_transaction_seconds()
     if !exists(admin, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", database).await? {
         execute(admin, "CREATE DATABASE %I OWNER %I", database, &owner).await?;
     }

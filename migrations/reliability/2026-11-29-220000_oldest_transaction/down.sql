@@ -1,0 +1,1 @@
+DROP FUNCTION oldest_transaction_seconds();
