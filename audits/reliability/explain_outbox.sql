@@ -40,7 +40,7 @@ WITH RECURSIVE span (from_time, until_time) AS (
 )
 (SELECT created_at AS at, 'outbox' AS step, format('%s id %s, %s, sequence %s', name, id, type, sequence) AS text,
         jsonb_build_object('event', jsonb_build_object(
-            'id', event_id, 'name', name, 'topic', topic, 'key', partition_key,
+            'id', event_id, 'name', name, 'aggregate', aggregate_id, 'topic', topic, 'key', partition_key,
             'state', CASE WHEN is_blocked THEN coalesce('blocked: ' || error, 'blocked behind an earlier event')
                           WHEN has_been_passed THEN 'published'
                           ELSE 'not published'

@@ -24,13 +24,17 @@ pub(crate) fn membership(
 ) -> SubscriptionSettings {
     let streams: Vec<String> = consumer.streams().iter().map(|stream| topics.events(*stream)).collect();
     let group = topics.group(consumer.name());
-    let ignoring = consumer.clone();
+    let (ignoring, metrics) = (consumer.clone(), database.metrics::<InboxMetrics>());
+    let missing = metrics.missing_records.clone();
     SubscriptionSettings {
         // An ignored message has no effect that anybody waits for. Beside a handled message it needs no transaction of its own.
         may_wait: Arc::new(move |message| ignoring.ignores(message)),
         longest_wait: settings.ignored_wait,
         client: settings.database.map_or_else(|| group.clone(), |id| member_of(&group, id)),
-        lags: database.metrics::<InboxMetrics>().lags.clone(),
+        count_missing: Arc::new(move |records| {
+            missing.inc_by(records);
+        }),
+        lags: metrics.lags.clone(),
         progress: check_progress(database.heartbeats().clone()),
         ..SubscriptionSettings::new(group, streams)
     }

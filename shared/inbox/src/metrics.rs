@@ -39,6 +39,7 @@ pub struct InboxMetrics {
     pub(crate) messages: Counters<Reception>,
     pub(crate) skipped_gaps: Counter,
     pub(crate) failed_attempts: Counter,
+    pub(crate) missing_records: Counter,
     pub(crate) stopped_partitions: Gauge,
     pub(crate) batch_size: Histogram,
     pub(crate) lags: PartitionLags,
@@ -50,6 +51,7 @@ impl Default for InboxMetrics {
             messages: Counters::by("outcome"),
             skipped_gaps: Counter::default(),
             failed_attempts: Counter::default(),
+            missing_records: Counter::default(),
             stopped_partitions: Gauge::default(),
             batch_size: Histogram::new(count_buckets()),
             lags: PartitionLags::default(),
@@ -91,6 +93,8 @@ impl Families for InboxMetrics {
         registry.register("inbox_skipped_gaps", help, self.skipped_gaps.clone());
         let help = "Batches and single messages that were rolled back after an error, to be tried again";
         registry.register("inbox_failed_attempts", help, self.failed_attempts.clone());
+        let help = "Records that Kafka removed before this consumer read them";
+        registry.register("inbox_missing_records", help, self.missing_records.clone());
         let help =
             "Partitions where this consumer waits, because more aggregates fail alike than may be parked";
         registry.register("inbox_stopped_partitions", help, self.stopped_partitions.clone());

@@ -44,7 +44,9 @@ pub use postgres::{Postgres, Replication};
 pub use proxy::Proxy;
 pub use record::{TestRecord, confirmed, publish, record};
 pub use round_trips::RoundTrips;
-pub use shared_broker::{admin_client, clear_shared_broker, delete_groups, delete_topics};
+pub use shared_broker::{
+    admin_client, clear_shared_broker, configure_topic, delete_groups, delete_topics, remove_records,
+};
 pub use small_disk::SmallDisk;
 pub use sound::{Damage, SoundDatabase};
 pub use topics::TestTopics;

@@ -1,13 +1,14 @@
-//! Administration of the shared broker that only tests need: deleting topics and groups, and a client for the rest.
+//! Administration of the shared broker that only tests need: changing topics, deleting topics and groups, and a client for the rest.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use messaging::{Brokers, admin};
-use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, ResourceSpecifier};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::config::ClientConfig;
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::{Offset, TopicPartitionList};
 
 use crate::topics::retry;
 use crate::{eventually, given};
@@ -30,6 +31,24 @@ pub fn admin_client() -> AdminClient<DefaultClientContext> {
         };
     }
     config.create().unwrap()
+}
+
+/// Sets a property of a topic of the shared broker.
+pub async fn configure_topic(topic: &str, name: &str, value: &str) {
+    let config = AlterConfig::new(ResourceSpecifier::Topic(topic)).set(name, value);
+    let altered = admin_client().alter_configs(&[config], &options()).await.unwrap();
+    assert!(altered.iter().all(Result::is_ok), "{altered:?}");
+}
+
+/// Removes all records of a topic of the shared broker, as retention does.
+pub async fn remove_records(topic: &str) {
+    let brokers = Brokers::from_environment(&given("IDEM_KAFKA_BROKERS")).unwrap();
+    let mut list = TopicPartitionList::new();
+    for (partition, end) in retry(async || admin::end_offsets(&brokers, topic).await).await {
+        list.add_partition_offset(topic, partition, Offset::Offset(end)).unwrap();
+    }
+    let removed = admin_client().delete_records(&list, &options()).await.unwrap();
+    assert!(removed.elements().iter().all(|partition| partition.error().is_ok()), "{removed:?}");
 }
 
 /// Deletes topics of the shared broker, and returns once it no longer shows them. A topic that does not exist counts as deleted.

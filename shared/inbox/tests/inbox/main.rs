@@ -16,6 +16,7 @@ mod failing_messages;
 mod listing;
 mod locks;
 mod metrics;
+mod missing;
 mod once;
 mod order;
 mod other_history;

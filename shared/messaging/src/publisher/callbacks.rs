@@ -52,25 +52,22 @@ pub(super) fn opaque(token: u64) -> usize {
     token as usize
 }
 
-/// Returns whether the brokers do not know the topic or the partition.
-pub(super) fn is_about_a_missing_topic(code: RDKafkaErrorCode) -> bool {
-    use RDKafkaErrorCode::{UnknownPartition, UnknownTopic, UnknownTopicOrPartition};
-    matches!(code, UnknownTopic | UnknownPartition | UnknownTopicOrPartition)
+/// Returns whether the record may be accepted later: the brokers do not know the topic, the producer has no right to write to it, its clock
+/// differs from theirs by more than the topic allows, or they validate records. In a batch a wrong time is an invalid record.
+pub(super) fn is_about_the_topic(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode as Code;
+    let is_missing =
+        matches!(code, Code::UnknownTopic | Code::UnknownPartition | Code::UnknownTopicOrPartition);
+    is_missing
+        || matches!(code, Code::TopicAuthorizationFailed | Code::InvalidTimestamp | Code::InvalidRecord)
 }
 
 /// Returns whether the error is about this record, so that publishing it again fails in the same way.
 fn is_refusal(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode as Code;
-    let is_of_the_record = matches!(
-        code,
-        Code::InvalidTopic
-            | Code::TopicAuthorizationFailed
-            | Code::MessageSizeTooLarge
-            | Code::InvalidRecord
-            | Code::InvalidTimestamp
-            | Code::PolicyViolation
-    );
-    is_of_the_record || is_about_a_missing_topic(code)
+    let is_of_the_record =
+        matches!(code, Code::InvalidTopic | Code::MessageSizeTooLarge | Code::PolicyViolation);
+    is_of_the_record || is_about_the_topic(code)
 }
 
 impl ProducerContext for ProducerCallbacks {
@@ -84,8 +81,8 @@ impl ProducerContext for ProducerCallbacks {
             }),
             Err((error, message)) => {
                 let (code, reason) = (error.rdkafka_error_code(), error.to_string());
-                let is_missing = code.is_some_and(is_about_a_missing_topic);
-                let unusable_topic = is_missing.then(|| message.topic().to_owned());
+                let is_of_topic = code.is_some_and(is_about_the_topic);
+                let unusable_topic = is_of_topic.then(|| message.topic().to_owned());
                 Err(if code.is_some_and(is_refusal) {
                     NotAcknowledged::Refused(Refusal { reason, unusable_topic })
                 } else {

@@ -132,8 +132,8 @@ impl Publisher {
                 let bytes = record.key.len() + record.payload.len();
                 (format!("a record of {bytes} bytes for {topic} is larger than `message.max.bytes`"), None)
             }
-            Some(code) if callbacks::is_about_a_missing_topic(code) => {
-                (format!("the brokers do not know the topic {topic}: {error}"), Some(topic.to_owned()))
+            Some(code) if callbacks::is_about_the_topic(code) => {
+                (format!("the topic {topic} cannot be used: {error}"), Some(topic.to_owned()))
             }
             _ => (format!("the record for {topic} was refused: {error}"), None),
         };

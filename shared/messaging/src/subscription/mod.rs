@@ -8,6 +8,7 @@ mod callbacks;
 mod lags;
 mod member;
 mod membership;
+mod missing;
 mod partition_reader;
 mod settings;
 mod unreadable;

@@ -44,7 +44,8 @@ impl PartitionReader {
         let mut position = None; // the offset of the next record, once it is known
         loop {
             let (messages, unreadable) = self.fetch().await;
-            if !messages.is_empty() {
+            if let Some(first) = messages.first() {
+                self.report_missing(position, first.offset).await;
                 position = Some(self.deliver_until_done(messages.into()).await);
             }
             if let Some(unreadable) = unreadable {

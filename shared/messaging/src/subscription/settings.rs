@@ -44,6 +44,8 @@ pub struct SubscriptionSettings {
     /// times a second. While the function returns false, the member polls nothing: the client leaves the group, and other members get the
     /// partitions. The function must not block.
     pub progress: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Counts records that Kafka removed before the group had read them.
+    pub count_missing: Arc<dyn Fn(u64) + Send + Sync>,
     /// Where the lag of each partition of this member is kept.
     pub lags: PartitionLags,
 }
@@ -75,6 +77,7 @@ impl SubscriptionSettings {
             redelivery_delay: Duration::from_millis(500),
             commit_interval: Duration::from_secs(1),
             progress: Arc::new(|| true),
+            count_missing: Arc::new(|_| ()),
             lags: PartitionLags::default(),
         }
     }

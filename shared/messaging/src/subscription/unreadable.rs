@@ -13,7 +13,7 @@ use super::callbacks::{Consumer, TopicPartition};
 use crate::admin::blocking;
 
 /// The longest time that a question for an offset may take.
-const OFFSET_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const OFFSET_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The partition is paused until this is dropped, also when it is revoked: it may be assigned to this member later.
 pub(super) struct Unreadable {

@@ -84,14 +84,24 @@ async fn lag(topics: &Topics, brokers: &Brokers, consumer: &Consumer) -> Finding
     let mut messages = 0;
     for stream in consumer.streams() {
         let topic = topics.events(*stream);
-        let ends = admin::end_offsets(brokers, &topic).await;
+        let ranges = admin::offset_ranges(brokers, &topic).await;
         let committed = admin::committed_offsets(brokers, &group, &topic).await;
-        match (ends, committed) {
-            (Ok(ends), Ok(committed)) => {
-                let behind = |(partition, end): (&i32, &i64)| {
-                    end - committed.get(partition).copied().flatten().unwrap_or_default()
-                };
-                messages += ends.iter().map(behind).sum::<i64>();
+        match (ranges, committed) {
+            (Ok(ranges), Ok(committed)) => {
+                let mut missing = 0;
+                for (partition, (first, end)) in ranges {
+                    let next = committed.get(&partition).copied().flatten().unwrap_or(first);
+                    missing += (first - next).max(0);
+                    messages += end - next.max(first);
+                }
+                if missing > 0 {
+                    let seen = format!("{missing} records of {topic} were removed before {group} read them");
+                    let sender = stream.name();
+                    let cure = format!(
+                        "start an instance, then `{sender} outbox republish --since` (docs/repairs.md#records-are-missing)"
+                    );
+                    return Finding::fault("consumer", seen, cure);
+                }
             }
             (Err(error), _) | (_, Err(error)) => {
                 return Finding::fault("consumer", error, "run this command again once its topics are well");

@@ -24,7 +24,7 @@ enum Limit {
     Above(f64),
 }
 
-const JUDGMENTS: [Judgment; 7] = [
+const JUDGMENTS: [Judgment; 8] = [
     Judgment {
         gauge: "outbox_lease_remaining_seconds",
         of: None,
@@ -58,11 +58,19 @@ const JUDGMENTS: [Judgment; 7] = [
         alert: "MessageParked",
     },
     Judgment {
+        gauge: "inbox_oldest_held_seconds",
+        of: None,
+        limit: Limit::Above(300.0),
+        subject: "held messages",
+        cure: "look at `inbox parked`; their sender publishes the missing ones by `outbox republish --aggregate`",
+        alert: "RecordsMissing",
+    },
+    Judgment {
         gauge: "database_oldest_transaction_seconds",
         of: None,
         limit: Limit::Above(60.0),
         subject: "oldest transaction",
-        cure: "find it in pg_stat_activity, and end it by pg_terminate_backend",
+        cure: "find it in pg_stat_activity, and end it by pg_terminate_backend; if it was not read, GRANT pg_read_all_stats TO the owner of the database",
         alert: "OldTransaction",
     },
     Judgment {

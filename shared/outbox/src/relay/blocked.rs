@@ -4,14 +4,15 @@
 //! that it is never lost. An operator removes the cause and releases the events. Their ids then go back among the gaps, and the relay
 //! reads them again in order.
 //!
-//! The relay itself releases events whose topic was missing or whose partition had no leader, once the topic can be used. A
-//! topic may be missing for a moment only, because brokers learn of it one after the other.
+//! The relay itself releases events whose topic could not be used: it was missing, a partition had no leader, or the brokers refused the
+//! relay's clock or its rights. It releases the first event of the topic, and all others once that one was not refused again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use database::functions::clock_timestamp;
 use database::{Database, Tx};
+use diesel::dsl::min;
 use diesel::prelude::*;
 use diesel::sql_query;
 use diesel::sql_types::BigInt;
@@ -35,8 +36,9 @@ diesel::table! {
 /// The time between two looks for released events.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The time between two questions whether an unusable topic can be used by now.
+/// The time between two attempts to use unusable topics. Doubles up to the longest while they are refused.
 const TOPIC_INTERVAL: Duration = Duration::from_secs(5);
+const LONGEST_TOPIC_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The number of new events that are stored at a time.
 const EVENTS_PER_SAVE: usize = 1_000;
@@ -47,11 +49,12 @@ pub(super) struct BlockedEvents {
     /// Events that no checkpoint has stored yet.
     new: Vec<NewRow>,
     looked_at: Instant,
-    /// The topics that were missing, or had partitions without a leader.
-    unusable_topics: BTreeSet<String>,
+    /// The topics that could not be used. True: the first blocked event was released since, and not refused again.
+    unusable_topics: BTreeMap<String, bool>,
     /// The topics with partitions without a leader, as far as this relay has noticed them.
     leaderless: Vec<TopicState>,
     asked_at: Instant,
+    topic_interval: Duration,
 }
 
 #[derive(Insertable)]
@@ -81,10 +84,11 @@ impl BlockedEvents {
         let mut connection = database.connection().await?;
         let aggregates: Vec<Uuid> = aggregates.load(&mut connection).await?;
         let topics: Vec<String> = topics.load(&mut connection).await?;
-        let unusable_topics =
-            topics.into_iter().chain(leaderless.iter().map(|topic| topic.name.clone())).collect();
+        let topics = topics.into_iter().chain(leaderless.iter().map(|topic| topic.name.clone()));
+        let unusable_topics = topics.map(|topic| (topic, false)).collect();
         let (aggregates, new, now) = (aggregates.into_iter().collect(), Vec::new(), Instant::now());
-        Ok(Self { aggregates, new, looked_at: now, unusable_topics, leaderless, asked_at: now })
+        let (looked_at, asked_at, topic_interval) = (now, now, TOPIC_INTERVAL);
+        Ok(Self { aggregates, new, looked_at, unusable_topics, leaderless, asked_at, topic_interval })
     }
 
     /// Returns whether these are the partitions without a leader that the relay has noticed.
@@ -119,32 +123,47 @@ impl BlockedEvents {
             (Some(error), unusable_topic)
         });
         self.aggregates.insert(aggregate_id);
-        self.unusable_topics.extend(unusable_topic.clone());
+        if let Some(topic) = unusable_topic.clone()
+            && self.unusable_topics.insert(topic, false) == Some(true)
+        {
+            self.topic_interval = (self.topic_interval * 2).min(LONGEST_TOPIC_INTERVAL);
+        }
         self.new.push(NewRow { id, aggregate_id, error, unusable_topic });
     }
 
-    /// Releases the events whose topic can be used by now.
-    pub(super) async fn release_found_topics(
+    /// Releases the first event of each topic that exists and has leaders, and the others after the first one was not refused again.
+    pub(super) async fn release_usable_topics(
         &mut self,
         database: &Database,
         brokers: &Brokers,
     ) -> database::Result<()> {
-        if self.unusable_topics.is_empty() || !self.new.is_empty() || self.asked_at.elapsed() < TOPIC_INTERVAL
-        {
+        let is_due = self.asked_at.elapsed() >= self.topic_interval;
+        if !is_due || self.unusable_topics.is_empty() || !self.new.is_empty() {
             return Ok(());
         }
-        let topics: Vec<String> = self.unusable_topics.iter().cloned().collect();
+        let topics: Vec<String> = self.unusable_topics.keys().cloned().collect();
         // Without an answer the relay asks again later.
         let found = topics::describe(brokers, &topics).await.unwrap_or_default();
         for TopicState { name: topic, .. } in found.into_iter().filter(TopicState::has_leaders) {
+            let mut connection = database.connection().await?;
+            let of_topic = outbox_blocked::unusable_topic.eq(&topic);
+            let ids = outbox_blocked::table.select(min(outbox_blocked::id)).filter(of_topic);
+            let first: Option<i64> = ids.get_result(&mut connection).await?;
+            let is_usable = first.is_none() || self.unusable_topics.get(&topic) == Some(&true);
+            let last = first.filter(|_| !is_usable).unwrap_or(i64::MAX);
             let released = diesel::update(outbox_blocked::table)
-                .filter(outbox_blocked::unusable_topic.eq(&topic))
+                .filter(of_topic.and(outbox_blocked::id.le(last)))
                 .set(outbox_blocked::released_at.eq(clock_timestamp().nullable()))
-                .execute(&mut database.connection().await?)
+                .execute(&mut connection)
                 .await?;
-            tracing::warn!(topic, released, "EventsReleased: the topic can be used");
             self.leaderless.retain(|leaderless| leaderless.name != topic);
-            self.unusable_topics.remove(&topic);
+            if is_usable {
+                tracing::warn!(topic, released, "EventsReleased: the topic can be used");
+                self.unusable_topics.remove(&topic);
+                self.topic_interval = TOPIC_INTERVAL;
+            } else {
+                self.unusable_topics.insert(topic, true);
+            }
         }
         self.asked_at = Instant::now();
         Ok(())

@@ -136,7 +136,7 @@ impl<'r> PublishLoop<'r> {
         }
         self.wait_for_reports().await?;
         self.checkpoint().await?;
-        self.deliveries.blocked.release_found_topics(&self.relay.database, &self.relay.brokers).await?;
+        self.deliveries.blocked.release_usable_topics(&self.relay.database, &self.relay.brokers).await?;
         let mut tx = self.relay.database.begin_on(&self.session).await?;
         let released = self.deliveries.blocked.take_released(&mut tx).await?;
         if released.is_empty() {

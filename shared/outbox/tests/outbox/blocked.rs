@@ -3,7 +3,7 @@
 use contracts::{OrderId, streams};
 use diesel_async::SimpleAsyncConnection;
 use operators::Installation;
-use testkit::{TestDatabase, TestTopics, eventually};
+use testkit::{TestDatabase, TestTopics, configure_topic, eventually};
 
 use crate::common::{
     append_one, confirmed, context, first_occurrences, history, json_output, relay,
@@ -79,5 +79,24 @@ async fn a_missing_topic_stops_no_other_topic() {
     json_output(&context, &RELEASE).await;
     wait_for(&topics, streams::INVENTORY, 1).await;
     wait_for_blocked(&context, (0, 0)).await;
+    relay.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_whose_time_the_brokers_refused_follow_once_the_limit_is_right() {
+    let (database, topics) = (TestDatabase::plain().await, TestTopics::create().await);
+    let limit = "message.timestamp.before.max.ms";
+    let topic = topics.events(streams::ORDERS);
+    configure_topic(&topic, limit, "0").await;
+    for _ in 0..20 {
+        append_one(&database, 1, &confirmed(OrderId::generate())).await;
+    }
+    let relay = relay(&database, &topics, settings());
+    let context = context(&database, &topics);
+    eventually("refused events", async || (blocked(&context).await.0 > 0).then_some(())).await;
+    configure_topic(&topic, limit, "86400000").await;
+    wait_for(&topics, streams::ORDERS, 20).await;
+    wait_for_blocked(&context, (0, 0)).await;
+    assert_eq!(first_occurrences(&topics.messages(streams::ORDERS).await).len(), 20);
     relay.stop().await;
 }

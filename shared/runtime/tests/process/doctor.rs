@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use contracts::OrderId;
 use diesel_async::SimpleAsyncConnection;
 use serde_json::Value;
-use testkit::{eventually, given};
+use testkit::{eventually, given, remove_records};
 use tokio::process::Command;
 
 use crate::audits::plant;
 use crate::greeter::{Running, Surroundings, greeter, stderr};
+use crate::operators::{confirm, greeted};
 
 /// `doctor` with the settings of the role that serves.
 pub(crate) fn doctor(surroundings: &Surroundings) -> Command {
@@ -91,6 +93,23 @@ async fn each_fault_in_the_database_is_found() {
     as_owner.env("IDEM_DATABASE__URL", surroundings.database.owner_url());
     assert_eq!(faults(&mut as_owner).await, expected);
     running.end().await;
+    surroundings.clear().await;
+}
+
+#[tokio::test]
+async fn records_that_kafka_removed_before_they_were_read_are_a_fault() {
+    let surroundings = Surroundings::new().await;
+    let running = Running::start(&mut surroundings.serve());
+    running.ready().await;
+    let order = OrderId::generate();
+    confirm(&surroundings, order, 1..=1).await;
+    eventually("the message is consumed", async || (!greeted(&surroundings).await.is_empty()).then_some(()))
+        .await;
+    running.end().await;
+    confirm(&surroundings, order, 2..=2).await;
+    let topic = format!("{}.orders.events", surroundings.deployment());
+    remove_records(&topic).await;
+    assert!(faults(&mut doctor(&surroundings)).await.contains("consumer"));
     surroundings.clear().await;
 }
 

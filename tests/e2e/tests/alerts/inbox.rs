@@ -6,7 +6,7 @@ use e2e::{Customer, Options, Part, TEA};
 use futures_util::future::join_all;
 use harness::inventory::put_item;
 use serde_json::Value;
-use testkit::{Broker, eventually};
+use testkit::{Broker, eventually, remove_records};
 
 use crate::Watched;
 
@@ -39,6 +39,31 @@ async fn a_record_that_cannot_be_read_fires_its_alert_until_it_is_discarded() {
     let parked = listed["messages"][0]["message_id"].as_str().unwrap();
     watched.operate(Part::INVENTORY, &["inbox", "discard", parked]).await;
     watched.prometheus.is_quiet("MessageParked of inventory").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Prometheus: ./dev alerts"]
+async fn records_that_retention_removed_fire_their_alert_and_are_published_again() {
+    let mut watched = Watched::start(Options::default()).await;
+    let customer = Customer::stocked(&watched.stack, 20).await;
+    customer.buys(1).await;
+    watched.stack.at_rest().await;
+    watched.stack.stop("inventory").await;
+    let order = customer.places(1).await;
+    let kafka = watched.stack.kafka();
+    eventually("the event is on its topic", async || {
+        let messages = kafka.messages(customer.tenant()).await.unwrap();
+        messages.into_iter().any(|message| message.key == Some(order)).then_some(())
+    })
+    .await;
+    remove_records(&kafka.topics.events(streams::ORDERS)).await;
+    watched.launch("inventory", &[]).await;
+    // A new record in the same partition shows the consumer the gap.
+    watched.operate(Part::ORDERS, &["outbox", "republish", "--aggregate", &order.to_string()]).await;
+    watched.prometheus.fires("RecordsMissing of inventory").await;
+    customer.sees(order, "confirmed").await;
+    watched.restart("inventory", &[]).await;
+    watched.prometheus.is_quiet("RecordsMissing of inventory").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

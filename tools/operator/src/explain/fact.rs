@@ -56,6 +56,7 @@ pub(crate) struct Event {
     pub(crate) id: Uuid,
     /// The name of its type without source and version: `OrderPlaced`.
     pub(crate) name: String,
+    pub(crate) aggregate: Uuid,
     pub(crate) topic: String,
     key: Uuid,
     pub(crate) state: String,

@@ -37,7 +37,8 @@ impl Explain {
     /// Reads the order. All is well if every part could be read and there is such an order.
     pub async fn run(self) -> Output {
         let mut facts = Facts::read(&self.sources.books(), self.order).await;
-        if self.offsets {
+        let may_be_missing = self.sources.kafka().is_some() && !obstacle::not_consumed(&facts).is_empty();
+        if self.offsets || may_be_missing {
             // Brokers that are away leave a gap.
             let unread = self.read_offsets(&mut facts).await.err();
             facts.unread.extend(unread);

@@ -27,17 +27,28 @@ fn of_row(fact: &Fact) -> Option<Obstacle> {
     Some(Obstacle { is_urgent: detail.is_urgent, at: fact.at?, what, cure })
 }
 
-/// The published events that a reader has not entered.
-fn not_consumed(facts: &Facts) -> Vec<Obstacle> {
+/// The published events that a reader has not entered. One that is not found on its topic was removed there.
+pub(crate) fn not_consumed(facts: &Facts) -> Vec<Obstacle> {
     let entered = facts.entered();
     let mut obstacles = Vec::new();
     for (service, at, event) in facts.events().filter(|(_, _, event)| event.is_published()) {
         let readers = readers().filter(|(_, stream)| stream.name() == service.name());
         for (reader, _) in readers.filter(|(reader, _)| !facts.unread_services.contains(reader)) {
             if !entered.contains(&(reader, event.id)) {
-                let what = format!("{} has not consumed {}", reader.name(), event.name);
-                let cure = format!("./dev topics, ./dev logs {}", reader.name());
-                obstacles.push(Obstacle { is_urgent: false, at, what, cure: Some(cure) });
+                let (is_urgent, reader) = (facts.has_offsets && event.places.is_empty(), reader.name());
+                let (what, cure) = if is_urgent {
+                    let (sender, aggregate) = (service.name(), event.aggregate);
+                    (
+                        format!("Kafka removed {} before {reader} consumed it", event.name),
+                        format!(
+                            "./dev run {sender} outbox republish --aggregate {aggregate} --by NAME --reason TEXT"
+                        ),
+                    )
+                } else {
+                    let what = format!("{reader} has not consumed {}", event.name);
+                    (what, format!("./dev topics, ./dev logs {reader}"))
+                };
+                obstacles.push(Obstacle { is_urgent, at, what, cure: Some(cure) });
             }
         }
     }

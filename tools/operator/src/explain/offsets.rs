@@ -33,5 +33,6 @@ pub(crate) async fn read(kafka: &Kafka, facts: &mut Facts) -> Result<()> {
             }
         }
     }
+    facts.has_offsets = true;
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Obstacles that only a person removes. Rows that a fault would leave are planted.
 
+use contracts::streams;
 use e2e::{Customer, Part, Stack};
-use testkit::eventually;
+use testkit::{eventually, remove_records};
 
 use super::{cures, ends, plant, says};
 
@@ -25,6 +26,25 @@ async fn a_blocked_event_is_named_with_the_command_that_releases_it() {
         ends(&says(&stack, order, "").await, "confirmed").then_some(())
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_that_kafka_removed_before_it_was_consumed_is_named_with_the_command_that_publishes_it_again()
+ {
+    let mut stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    customer.buys(1).await;
+    stack.at_rest().await;
+    let reader = Part::SERVICES.into_iter().find(|service| *service != Part::ORDERS).unwrap().name();
+    stack.stop(reader).await;
+    let order = customer.places(1).await;
+    says(&stack, order, &format!("{reader} has not consumed OrderPlaced")).await;
+    let kafka = stack.kafka();
+    remove_records(&kafka.topics.events(streams::ORDERS)).await;
+    says(&stack, order, &format!("Kafka removed OrderPlaced before {reader} consumed it")).await;
+    stack.launch_ready(reader, &[]).await;
+    cures(&stack, order, Part::ORDERS).await;
+    customer.sees(order, "confirmed").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
