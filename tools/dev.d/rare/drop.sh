@@ -90,8 +90,7 @@ forget_parts() { # service, names of the parts beside it
   for file in docker-compose.observability.yml deploy/prometheus/prometheus.yml deploy/kubernetes/{base,autoscaling}/kustomization.yaml; do
     edit_text "$file" "s|^[^\n]*/services/$service/[^\n]*\n||mg"
   done
-  file=deploy/kubernetes/overlays/example/ingress.yaml
-  delete_blocks $file "    - host: $service\\." && edit_text $file "s/, $service\\.staging\\.example|$service\\.staging\\.example, //g"
+  edit_text deploy/kubernetes/overlays/example/routes.yaml "s/^---\n(?:(?!---\n)[^\n]*\n)*?  name: $service\n(?:(?!---\n)[^\n]*\n)*//mg"
   for file in deploy/grafana/boards/*.json; do
     edit_text "$file" 's/^    \{\n.*?^    \},?\n/$& =~ m{\b'"$service"'_} ? "" : $&/gmse; s/\},(?=\n  \])/}/'
   done
