@@ -1,5 +1,9 @@
 # syntax=docker/dockerfile:1
-# One image with every program. The command of a container chooses the program: `orders serve`.
+# The image of the services. The command of a container chooses the program: `orders serve`. The target `development` adds the tools of
+# the demo for docker-compose.yml.
+#
+# The images that the project runs on stand in the FROM lines here and in the `image:` lines of docker-compose*.yml alone. There
+# Renovate or Dependabot can add digests and raise them.
 
 FROM rust:1.95.0-slim-bookworm AS build
 # librdkafka and its OpenSSL are C. The build of the first looks for a C++ compiler too, that of the second runs perl.
@@ -23,9 +27,17 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
        done
 # A program with crash points can be ended by an environment variable. Only tests need that, so the build refuses it.
 RUN if grep -alF idem-crash-point: /programs/*; then echo "these have crash points" >&2; exit 1; fi
+# One stands in for the card processor, the other signs tokens. Production has neither.
+RUN install -d /development && mv /programs/stripe-sim /programs/devtool /development
 # A new volume is a copy of this folder, with its owner. So `identity` of docker-compose.yml can write to its volume.
 RUN install -d -o 65533 -g 65533 -m 0755 /keys
 
-FROM gcr.io/distroless/cc-debian12:nonroot
+FROM gcr.io/distroless/cc-debian13:nonroot AS base
 COPY --from=build /programs/ /usr/local/bin/
 COPY --from=build --chown=65533:65533 /keys /keys
+
+FROM base AS development
+COPY --from=build /development/ /usr/local/bin/
+
+# The last target is the one that `docker build .` makes.
+FROM base AS services

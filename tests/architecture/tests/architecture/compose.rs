@@ -77,6 +77,26 @@ fn no_image_contains_the_lab() {
     }
 }
 
+/// devtool signs tokens, so the image of a service has the services' programs alone.
+#[test]
+fn only_identity_and_the_stand_in_run_the_image_with_the_tools_of_the_demo() {
+    let stages: Vec<String> =
+        text("Dockerfile").split("\nFROM ").map(|stage| stage.replace("\n\n", "\n")).collect();
+    let (build, services) = (&stages[1], stages.last().unwrap());
+    assert!(build.contains("mv /programs/stripe-sim /programs/devtool /development\n"), "{build}");
+    assert!(services.starts_with("base AS services\n") && !services.contains("COPY"), "{services}");
+    let copies: Vec<&String> = stages.iter().filter(|stage| stage.contains("/development/")).collect();
+    assert!(matches!(copies[..], [stage] if stage.starts_with("base AS development\n")), "{copies:?}");
+
+    let blocks = blocks(&text("docker-compose.yml"));
+    let is_service = |name: &String| services::names().contains(name);
+    for name in programs() {
+        let develops = says(&blocks, &name, "build: *development");
+        assert_eq!(develops, !is_service(&name), "{name}");
+        assert!(says(&blocks, &name, "build: { context: ., target: services,"), "{name}");
+    }
+}
+
 #[test]
 fn containers_run_the_servers_that_dev_fetches() {
     let (compose, pom) = (text("docker-compose.yml"), text("tools/dev.d/pom.xml"));
