@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The checks that need no server: format, lints, documentation, third-party crates, packages, OpenAPI, manifests, alerts, migrations, shell scripts, markers,
+# The checks that need no server: format, lints, documentation, third-party crates and their advisories, packages, OpenAPI, manifests, alerts, migrations, shell scripts, markers,
 # file sizes, sizes of the whole, patches of mutants, and of services that can be dropped.
 # All of them run, so that one run reports every failure.
 
@@ -7,7 +7,7 @@ MAX_LINES=350 # a longer .rs file has two subjects
 MAX_PATCH_LINES=600 # no compiler reads a patch
 CARGO_DENY_VERSION=0.20.2
 
-CHECKS=(format lints documentation third_parties packages openapi kubernetes alerts migrations shell no_markers file_sizes sizes mutants drops)
+CHECKS=(format lints documentation third_parties advisories packages openapi kubernetes alerts migrations shell no_markers file_sizes sizes mutants drops)
 
 check() { # [names...]
   local failed=() rule
@@ -49,16 +49,30 @@ check_documentation() {
   RUSTDOCFLAGS="-D warnings" cargo doc --no-deps "${EVERYTHING[@]}" --lib --bin devtool
 }
 
-# The licenses, bans and sources of deny.toml. Known vulnerabilities are left out, because their list is outside the registries:
-# `cargo deny check advisories` fetches it.
+# The licenses, bans and sources of deny.toml.
 check_third_parties() {
+  cargo_deny check --hide-inclusion-graph bans licenses sources
+}
+
+# Known vulnerabilities, and deny.toml's reasons to accept some. Their list is a repository outside of the registries.
+check_advisories() {
+  local output=$LOG_DIR/advisories.log
+  cargo_deny --version >"$output" || return # builds it
+  if ! cargo_deny fetch db >"$output" 2>&1; then
+    say "not checked, because the list of advisories cannot be fetched: $output"
+    return 0
+  fi
+  cargo_deny --offline check --hide-inclusion-graph advisories
+}
+
+cargo_deny() { # arguments...
   local home=$CACHE_DIR/cargo-deny-$CARGO_DENY_VERSION
   if [[ ! -x $home/bin/cargo-deny ]]; then
     say "building cargo-deny $CARGO_DENY_VERSION"
     # A debug build runs in 3 s, and builds faster.
     locked cargo install cargo-deny --quiet --locked --debug --version "$CARGO_DENY_VERSION" --root "$home" --no-track || return
   fi
-  "$home/bin/cargo-deny" --locked check --hide-inclusion-graph bans licenses sources
+  "$home/bin/cargo-deny" --locked "$@"
 }
 
 # A function of one file would replace that of another.
@@ -67,7 +81,7 @@ check_shell() {
   twice=$(grep -hoE '^[a-z_]+\(\)' dev tools/dev.d/*.sh tools/dev.d/rare/*.sh | sort | uniq -d)
   [[ -z $twice ]] || { say "two files of tools/dev.d define $twice" && return 1; }
   if command -v shellcheck >/dev/null; then
-    find services -path '*/drop/rules.sh' -print0 | xargs -0 shellcheck -x dev tools/dev.d/*.sh tools/dev.d/rare/*.sh .ci/run
+    find services -path '*/drop/rules.sh' -print0 | xargs -0 shellcheck -x dev tools/dev.d/*.sh tools/dev.d/rare/*.sh .ci/run deploy/production/*.sh
   else
     say "shellcheck is not installed: skipped"
   fi
