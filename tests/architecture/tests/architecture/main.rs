@@ -19,6 +19,7 @@ mod migrations;
 mod monitoring;
 mod new_service;
 mod problems;
+mod production;
 mod rooms;
 mod stored_responses;
 mod tenants;
