@@ -39,4 +39,6 @@ for described in "$services"/*/service.toml; do
     reads+=(--topic "$deployment.$stream.events")
   done
   allow "$service" Read "${reads[@]}"
+  # For `doctor`.
+  allow "$service" DescribeConfigs --topic "$deployment.$service.events" --topic "$deployment.$service.dlq" "${reads[@]:2}"
 done

@@ -11,6 +11,9 @@ use crate::Installation;
 /// The lag at which the alert `ConsumerLagGrows` looks, in messages.
 const LAG: i64 = 1_000;
 
+const POLICY: &str = "cleanup.policy";
+const MIN_IN_SYNC: &str = "min.insync.replicas";
+
 pub(super) async fn examine(installation: &Installation, expected: &Expected) -> Vec<Finding> {
     let Installation { topics, consumer, brokers: Some(brokers), .. } = installation else {
         return Vec::new();
@@ -27,6 +30,9 @@ pub(super) async fn examine(installation: &Installation, expected: &Expected) ->
     };
     let mut findings: Vec<Finding> = needed.iter().map(|topic| examine_topic(topic, &found)).collect();
     findings.extend(examine_replicas(&found));
+    if !found.is_empty() {
+        findings.push(examine_properties(brokers, &found).await);
+    }
     if let Some(consumer) = consumer {
         if let Some(row) = &expected.deployment {
             findings.extend(deployment::members(topics, brokers, consumer, row.id).await);
@@ -76,6 +82,34 @@ fn examine_replicas(found: &[TopicState]) -> Option<Finding> {
     } else {
         Finding::ok("replicas", seen)
     })
+}
+
+/// The properties without which a topic loses events.
+async fn examine_properties(brokers: &Brokers, found: &[TopicState]) -> Finding {
+    const SUBJECT: &str = "topic properties";
+    let names: Vec<String> = found.iter().map(|topic| topic.name.clone()).collect();
+    let properties = match admin::topic_properties(brokers, &names, &[POLICY, MIN_IN_SYNC]).await {
+        Ok(properties) => properties,
+        Err(error) => {
+            return Finding::warning(SUBJECT, error, "give the user DescribeConfigs on these topics");
+        }
+    };
+    let of = |topic: &TopicState, property| properties.get(&(topic.name.clone(), property));
+    let compacted = found.iter().find(|topic| of(topic, POLICY).is_some_and(|it| it.contains("compact")));
+    if let Some(topic) = compacted {
+        let cure = format!("set {POLICY}=delete: compaction removes events that a consumer has not read");
+        return Finding::fault(SUBJECT, format!("{} is compacted", topic.name), cure);
+    }
+    let risky =
+        |topic: &&TopicState| topic.replicas > 1 && of(topic, MIN_IN_SYNC).is_some_and(|it| it == "1");
+    match found.iter().find(risky) {
+        Some(topic) => Finding::warning(
+            SUBJECT,
+            format!("{} has {MIN_IN_SYNC}=1", topic.name),
+            format!("set {MIN_IN_SYNC}=2: otherwise an acknowledged event may be on one disk alone"),
+        ),
+        None => Finding::ok(SUBJECT, "records stay for the time of retention"),
+    }
 }
 
 /// The messages that the consumer group has not committed.

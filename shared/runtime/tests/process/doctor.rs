@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use contracts::OrderId;
 use diesel_async::SimpleAsyncConnection;
 use serde_json::Value;
-use testkit::{eventually, given, remove_records};
+use testkit::{configure_topic, eventually, given, remove_records};
 use tokio::process::Command;
 
 use crate::audits::plant;
@@ -110,6 +110,8 @@ async fn records_that_kafka_removed_before_they_were_read_are_a_fault() {
     let topic = format!("{}.orders.events", surroundings.deployment());
     remove_records(&topic).await;
     assert!(faults(&mut doctor(&surroundings)).await.contains("consumer"));
+    configure_topic(&topic, "cleanup.policy", "compact,delete").await;
+    assert!(faults(&mut doctor(&surroundings)).await.contains("topic properties"));
     surroundings.clear().await;
 }
 

@@ -70,6 +70,10 @@ fn each_service_may_write_its_own_topics_and_read_those_of_the_services_that_it_
                 create("dlq", "1"),
                 format!("{allow} Write --topic shop.{name}.events --topic shop.{name}.dlq"),
                 format!("{allow} Read --group shop.{name}{}", read.concat()),
+                format!(
+                    "{allow} DescribeConfigs --topic shop.{name}.events --topic shop.{name}.dlq{}",
+                    read.concat()
+                ),
             ]
         })
         .collect();
