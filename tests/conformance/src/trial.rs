@@ -1,8 +1,10 @@
 //! `Trial`: one case in progress against one server. It makes the requests of the case, judges their responses, and counts
 //! their effects.
 
+use std::fmt::Display;
 use std::time::Duration;
 
+use reqwest::Url;
 use serde_json::Value;
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -144,6 +146,18 @@ impl<'t> Trial<'t> {
     /// Sends a request. The case judges the response.
     pub(crate) async fn send(&self, request: &Request) -> CaseResult<Response> {
         self.client.send(request).await
+    }
+
+    /// Sends a request to a `Location`. An absolute one is sought at the server under test, because the server may have another
+    /// name in public.
+    pub(crate) async fn send_to_location(&self, location: &str, request: Request) -> CaseResult<Response> {
+        let invalid = |error: &dyn Display| CaseError::Failed(format!("Location is not a URL: {error}"));
+        let server = self.target.server(0).unwrap_or_default();
+        let base = Url::parse(&format!("{server}{}", request.path)).map_err(|error| invalid(&error))?;
+        let url = base.join(location).map_err(|error| invalid(&error))?;
+        let path =
+            url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+        self.send_to(&base.origin().ascii_serialization(), &request.with_path(path)).await
     }
 
     /// Sends a request to another server.

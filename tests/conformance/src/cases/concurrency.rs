@@ -1,8 +1,11 @@
 //! Requests at the same time.
 
+use std::time::Duration;
+
 use futures_util::TryStreamExt;
 use futures_util::future::{join_all, try_join, try_join_all};
 use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
 
 use super::{Case, DRAFT, IDEM, case};
 use crate::case_error::{CaseError, CaseResult, ensure, given};
@@ -71,6 +74,9 @@ pub(super) const CASES: &[Case] = &[
 /// The rounds of case 409.
 const ROUNDS: usize = 30;
 
+/// A command that takes so much longer than two replays can be met in progress.
+const VISIBLE: Duration = Duration::from_millis(5);
+
 async fn fifty_copies_at_once_are_one_effect(trial: &Trial<'_>) -> CaseResult {
     let request = trial.command();
     let requests = vec![request.clone(); 50];
@@ -105,6 +111,9 @@ async fn copies_at_two_instances_are_one_effect(trial: &Trial<'_>) -> CaseResult
 }
 
 async fn a_duplicate_is_refused_while_the_first_is_in_progress(trial: &Trial<'_>) -> CaseResult {
+    if trial.target.command.slow.is_none() {
+        return one_of_many_copies_is_refused(trial).await;
+    }
     let (request, status) = trial.slow("1")?;
     let [earlier, later] = side_by_side(trial, [&request, &request]).await?;
     ensure(trial.is_in_progress(&earlier), || format!("the duplicate got {}", earlier.summary()))?;
@@ -166,6 +175,40 @@ async fn two_bodies_race_through_many_rounds(trial: &Trial<'_>) -> CaseResult {
         numbers.push(number_of(one_is_executed(trial, &requests, &responses)?, &requests));
     }
     trial.has_effects_of(Caller::Default, &numbers).await
+}
+
+/// Fails if no copy of the command is refused. Skips the case if copies cannot meet the command: because it is as fast as a replay,
+/// or because the server executes one command at a time.
+async fn one_of_many_copies_is_refused(trial: &Trial<'_>) -> CaseResult {
+    let (mut execution, mut replay) = (Duration::MAX, Duration::MAX);
+    for _ in 0..10 {
+        let request = trial.command();
+        let start = Instant::now();
+        let first = trial.send_raw(&request).await?;
+        execution = execution.min(start.elapsed());
+        first.expect_status(&[trial.target.command.status])?;
+        let start = Instant::now();
+        trial.is_replay_of(&trial.send_raw(&request).await?, &first)?;
+        replay = replay.min(start.elapsed());
+    }
+    let mut ten = Duration::MAX;
+    for _ in 0..3 {
+        let others: Vec<Request> = (0..10).map(|_| trial.command()).collect();
+        let start = Instant::now();
+        at_once(trial, &others).await?;
+        ten = ten.min(start.elapsed());
+    }
+    let is_seen = execution > 2 * replay + VISIBLE && ten < 5 * execution;
+    given(is_seen.then_some(()), "the target has no [command.slow], and copies do not meet the command")?;
+    for _ in 0..10 {
+        let responses = at_once(trial, &vec![trial.command(); 10]).await?;
+        if responses.iter().any(|response| trial.is_in_progress(response)) {
+            return Ok(());
+        }
+    }
+    Err(CaseError::Failed(format!(
+        "in 10 rounds of 10 copies, all waited for the first one: {execution:.1?}"
+    )))
 }
 
 /// Sends all requests up to their last byte, then all last bytes.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Case, DRAFT, IDEM, case};
 use crate::case_error::{CaseError, CaseResult, ensure, given};
-use crate::http::Request;
+use crate::http::{Request, Response};
 use crate::trial::{INVALID, Trial};
 
 pub(super) const CASES: &[Case] = &[
@@ -164,7 +164,23 @@ async fn null_is_not_absent(trial: &Trial<'_>) -> CaseResult {
     trial.needs_json()?;
     let request = trial.command();
     let text = String::from_utf8_lossy(&request.body).into_owned();
-    is_other(trial, &request, &text.replacen('{', "{\"conformance\":null,", 1)).await
+    is_other(trial, &request, &text.replacen('{', "{\"conformance\":null,", 1)).await?;
+    // A server may refuse unknown members before it compares the content. It accepts its own optional members.
+    let members = members(trial, &request)?;
+    for name in members.keys() {
+        let (mut absent, mut null) = (members.clone(), members.clone());
+        absent.remove(name);
+        null.insert(name.clone(), Value::Null);
+        let [absent, null] = [absent, null].map(|body| Value::from(body).to_string());
+        for (body, other) in [(&absent, &null), (&null, &absent)] {
+            let request = trial.command().with_body(body.as_str());
+            let first = trial.send(&request).await?;
+            if first.status == trial.target.command.status {
+                is_refused_beside(trial, &request, &first, other).await?;
+            }
+        }
+    }
+    Ok(())
 }
 
 async fn another_query_is_refused(trial: &Trial<'_>) -> CaseResult {
@@ -186,6 +202,11 @@ async fn the_order_of_the_query_makes_no_difference(trial: &Trial<'_>) -> CaseRe
 }
 
 async fn another_path_is_another_request(trial: &Trial<'_>) -> CaseResult {
+    if trial.target.command.follow_up.is_none() {
+        let command = &trial.target.command;
+        let paths = other_paths(&command.path).map(|path| (command.method.as_str(), trial.rendered(&path)));
+        return is_other_at(trial, paths).await;
+    }
     let firsts = [trial.executed(&trial.command()).await?, trial.executed(&trial.command()).await?];
     let (change, statuses) = trial.follow_up(&firsts[0])?;
     let (other, _) = trial.follow_up(&firsts[1])?;
@@ -251,11 +272,60 @@ async fn is_same(trial: &Trial<'_>, request: &Request, body: &str) -> CaseResult
 /// Fails unless a body of another meaning is refused: as a reused key, or because it is not valid.
 async fn is_other(trial: &Trial<'_>, request: &Request, body: &str) -> CaseResult {
     let first = trial.executed(request).await?;
+    is_refused_beside(trial, request, &first, body).await?;
+    trial.has_effects(1).await
+}
+
+async fn is_refused_beside(trial: &Trial<'_>, request: &Request, first: &Response, body: &str) -> CaseResult {
     let response = trial.send(&request.clone().with_body(body)).await?;
     let is_refused = trial.is_reused(&response) || INVALID.contains(&response.status);
     ensure(is_refused, || format!("expected the refusal of a reused key, got {}", response.summary()))?;
-    trial.replayed(request, &first).await?;
-    trial.has_effects(1).await
+    trial.replayed(request, first).await.map(drop)
+}
+
+/// Fails if the key and the body of the command get its response with another method or path. A refusal is right, and so is an
+/// execution.
+pub(super) async fn is_other_at(
+    trial: &Trial<'_>,
+    places: impl IntoIterator<Item = (&str, String)>,
+) -> CaseResult {
+    let request = trial.command();
+    let first = trial.executed(&request).await?;
+    let second = trial.executed(&trial.command()).await?;
+    given((second.body != first.body).then_some(()), "every execution has the same response")?;
+    let mut takes_key = false;
+    for (method, path) in places {
+        let response = trial.send(&request.clone().with_method(method).with_path(&path)).await?;
+        ensure(response.body != first.body, || {
+            format!("{method} {path} got the response of the command, {}", response.summary())
+        })?;
+        takes_key |= trial.is_reused(&response) || response.status == trial.target.command.status;
+    }
+    trial.replayed(&request, &first).await?;
+    given(takes_key.then_some(()), "the target has no [command.follow_up], and no other path takes the key")
+}
+
+/// Other paths: for each id, one that has another id in its place, and one that has one more segment.
+fn other_paths(path: &str) -> impl Iterator<Item = String> {
+    let path = path.split('?').next().unwrap_or_default();
+    let segments: Vec<&str> = path.split('/').collect();
+    let others = (0..segments.len()).filter_map(move |at| {
+        let mut others = segments.clone();
+        let other = other_id(others[at])?;
+        others[at] = &other;
+        Some(others.join("/"))
+    });
+    others.chain([format!("{path}/conformance")])
+}
+
+/// Another id, if the segment of a path has a variable or a digit.
+fn other_id(segment: &str) -> Option<String> {
+    if segment.contains('{') {
+        return Some(format!("{segment}X"));
+    }
+    let at = segment.rfind(|character: char| character.is_ascii_digit())?;
+    let digit = if segment[at..].starts_with('1') { "2" } else { "1" };
+    Some(format!("{}{digit}{}", &segment[..at], &segment[at + 1..]))
 }
 
 fn members(trial: &Trial<'_>, request: &Request) -> CaseResult<Map<String, Value>> {

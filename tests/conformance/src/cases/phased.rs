@@ -1,9 +1,6 @@
 //! Commands whose outcome comes later.
 
-use std::fmt::Display;
-
 use futures_util::future::try_join_all;
-use reqwest::Url;
 use serde_json::Value;
 
 use super::{Case, DRAFT, IDEM, case};
@@ -110,19 +107,11 @@ async fn accepted(trial: &Trial<'_>) -> CaseResult<(Request, Response)> {
     Ok((request, accepted))
 }
 
-/// Reads the operation that an acceptance names. An absolute `Location` is read at the server under test, because the server
-/// may have another name in public.
+/// Reads the operation that an acceptance names.
 async fn operation(trial: &Trial<'_>, accepted: &Response, caller: Caller) -> CaseResult<Response> {
-    let invalid = |error: &dyn Display| CaseError::Failed(format!("Location is not a URL: {error}"));
-    let command = trial.command().by(caller);
-    let server = trial.target.server(0).unwrap_or_default();
-    let base = Url::parse(&format!("{server}{}", command.path)).map_err(|error| invalid(&error))?;
+    let read = trial.command().by(caller).without_header(KEY_HEADER).without_header("Content-Type");
     let location = accepted.header("Location").unwrap_or_default();
-    let url = base.join(location).map_err(|error| invalid(&error))?;
-    let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
-    let read = command.without_header(KEY_HEADER).without_header("Content-Type").with_body("");
-    let read = Request { method: "GET".to_owned(), path, ..read };
-    trial.send_to(&base.origin().ascii_serialization(), &read).await
+    trial.send_to_location(location, read.with_method("GET").with_body("")).await
 }
 
 async fn has_ended(trial: &Trial<'_>, accepted: &Response) -> CaseResult {

@@ -1,8 +1,16 @@
 //! The response to a retry.
 
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::select;
+use reqwest::header::HeaderName;
+use serde_json::Value;
+use tokio::time::Instant;
+
 use super::{Case, DRAFT, IDEM, STRIPE, case};
 use crate::case_error::{CaseError, CaseResult, ensure, given};
-use crate::http::Response;
+use crate::http::{Request, Response};
 use crate::trial::{Trial, new_key_text};
 
 pub(super) const CASES: &[Case] = &[
@@ -71,6 +79,32 @@ pub(super) const CASES: &[Case] = &[
     .optional(),
 ];
 
+/// The rounds of case 209, eight for each way to leave.
+const ROUNDS: usize = 24;
+
+/// How long case 207 retries. A resource may change by itself in this time.
+const LATER: Duration = Duration::from_secs(3);
+
+/// Headers of one message, which the message of a replay may lack.
+const OF_THE_MESSAGE: &[&str] = &[
+    "connection",
+    "content-encoding",
+    "content-length",
+    "date",
+    "keep-alive",
+    "request-id",
+    "server-timing",
+    "set-cookie",
+    "traceparent",
+    "tracestate",
+    "trailer",
+    "transfer-encoding",
+    "vary",
+    "via",
+    "x-correlation-id",
+    "x-request-id",
+];
+
 async fn a_retry_gets_the_status_and_the_bytes_of_the_first_response(trial: &Trial<'_>) -> CaseResult {
     let request = trial.command();
     let first = trial.executed(&request).await?;
@@ -87,7 +121,14 @@ async fn a_retry_gets_the_headers_of_the_first_response(trial: &Trial<'_>) -> Ca
         let (first, retry) = (first.header(name), retry.header(name));
         ensure(first == retry, || format!("{name} was {first:?}, and is {retry:?} in the replay"))?;
     }
-    Ok(())
+    // Other headers may have another value, such as the number of requests that are left.
+    let is_lost = |name: &&HeaderName| {
+        !retry.headers.contains_key(*name)
+            && !OF_THE_MESSAGE.contains(&name.as_str())
+            && !name.as_str().replace('-', "").contains("ratelimit")
+    };
+    let lost: Vec<&HeaderName> = first.headers.keys().filter(is_lost).collect();
+    ensure(lost.is_empty(), || format!("the replay lacks {lost:?}"))
 }
 
 async fn a_replay_is_marked(trial: &Trial<'_>) -> CaseResult {
@@ -129,9 +170,30 @@ async fn a_restart_forgets_nothing(trial: &Trial<'_>) -> CaseResult {
 async fn a_retry_after_a_change_gets_the_first_response(trial: &Trial<'_>) -> CaseResult {
     let request = trial.command();
     let first = trial.executed(&request).await?;
-    let (change, statuses) = trial.follow_up(&first)?;
-    trial.executed_with(&change, statuses).await?;
-    trial.replayed(&request, &first).await.map(drop)
+    let mut is_changed = trial.target.command.follow_up.is_some();
+    if is_changed {
+        let (change, statuses) = trial.follow_up(&first)?;
+        trial.executed_with(&change, statuses).await?;
+    } else {
+        // Another command may change the resource, and so may the methods of HTTP.
+        trial.send(&trial.command().with_body(trial.body("2"))).await?;
+        for (method, body) in
+            [("PATCH", trial.body("2")), ("PUT", trial.body("2")), ("DELETE", String::new())]
+        {
+            let change = trial.command().with_method(method).with_body(body);
+            is_changed |= send_to_resource(trial, &first, change).await?.status / 100 == 2;
+        }
+    }
+    let begun = Instant::now();
+    let later = trial.until("the time of the retries ends", async || {
+        trial.replayed(&request, &first).await?;
+        Ok((begun.elapsed() > LATER).then_some(()))
+    });
+    later.await?;
+    given(
+        is_changed.then_some(()),
+        "the target has no [command.follow_up], and no method changes the resource",
+    )
 }
 
 async fn a_replay_has_a_date_of_its_own_and_no_cookie(trial: &Trial<'_>) -> CaseResult {
@@ -149,18 +211,33 @@ async fn a_replay_has_a_date_of_its_own_and_no_cookie(trial: &Trial<'_>) -> Case
 }
 
 async fn a_client_that_left_before_the_response_gets_it_later(trial: &Trial<'_>) -> CaseResult {
-    let request = trial.command();
-    let mut connection = trial.connect(&request).await?;
+    for round in 0..ROUNDS {
+        let request = trial.command();
+        leave(trial, &request, round).await?;
+        let found = trial.until("the request of the client that left ends", async || {
+            let retry = trial.send(&request).await?;
+            Ok((!trial.is_in_progress(&retry)).then_some(retry))
+        });
+        let found = found.await?;
+        ensure(found.status == trial.target.command.status, || format!("the retry got {}", found.summary()))?;
+        trial.replayed(&request, &found).await?;
+        trial.has_effects(round + 1).await?;
+    }
+    Ok(())
+}
+
+/// Sends a request, and closes the connection, or resets it, or resets it when the effect or the response is there.
+async fn leave(trial: &Trial<'_>, request: &Request, round: usize) -> CaseResult {
+    let (mut connection, way) = (trial.connect(request).await?, round % 3);
+    if way > 0 {
+        connection.reset_on_drop()?;
+    }
     connection.finish().await;
-    drop(connection);
-    let found = trial.until("the request of the client that left ends", async || {
-        let retry = trial.send(&request).await?;
-        Ok((!trial.is_in_progress(&retry)).then_some(retry))
-    });
-    let found = found.await?;
-    ensure(found.status == trial.target.command.status, || format!("the retry got {}", found.summary()))?;
-    trial.replayed(&request, &found).await?;
-    trial.has_effects(1).await
+    if way == 2 {
+        let effect = async { while trial.has_effects(round).await.is_ok() {} };
+        select(pin!(connection.response()), pin!(effect)).await;
+    }
+    Ok(())
 }
 
 async fn a_body_that_breaks_off_has_no_effect(trial: &Trial<'_>) -> CaseResult {
@@ -211,6 +288,17 @@ async fn no_cache_keeps_the_response(trial: &Trial<'_>) -> CaseResult {
         ensure(cache.contains("no-store"), || format!("Cache-Control is {cache:?}, not no-store"))?;
     }
     Ok(())
+}
+
+/// Sends a request to the resource of a response, which has a `Location` or an id.
+async fn send_to_resource(trial: &Trial<'_>, response: &Response, request: Request) -> CaseResult<Response> {
+    let id = match &response.json()["id"] {
+        Value::String(id) => id.clone(),
+        id => id.to_string(),
+    };
+    let server = trial.target.server(0).unwrap_or_default();
+    let below = format!("{server}{}/{id}", request.path);
+    trial.send_to_location(response.header("Location").unwrap_or(&below), request).await
 }
 
 fn is_equal(retry: &Response, first: &Response) -> CaseResult {

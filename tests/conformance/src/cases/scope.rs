@@ -1,5 +1,6 @@
 //! The callers that share a key, and the callers that do not.
 
+use super::fingerprint::is_other_at;
 use super::{Case, IDEM, case};
 use crate::case_error::{CaseResult, ensure};
 use crate::target::Caller;
@@ -100,6 +101,16 @@ async fn a_replay_needs_the_rights_of_the_command(trial: &Trial<'_>) -> CaseResu
 }
 
 async fn the_key_of_another_route_is_another_key(trial: &Trial<'_>) -> CaseResult {
+    let command = &trial.target.command;
+    if command.follow_up.is_none() {
+        let path = |template: &str| trial.rendered(template.split('?').next().unwrap_or_default());
+        let (own, effects) = (path(&command.path), path(&command.effects.path));
+        let paths = [effects, format!("{own}/conformance")].map(|path| (command.method.as_str(), path));
+        let methods = ["POST", "PUT", "PATCH"].map(|method| (method, own.clone()));
+        let others = paths.into_iter().chain(methods);
+        let others = others.filter(|(method, path)| *method != command.method || *path != own);
+        return is_other_at(trial, others).await;
+    }
     let (request, key) = (trial.command(), trial.new_key());
     let request = request.with_key(&key);
     let first = trial.executed(&request).await?;

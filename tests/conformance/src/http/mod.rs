@@ -61,6 +61,12 @@ impl Request {
         Self { body: body.into(), ..self }
     }
 
+    /// The same request with another method.
+    #[must_use]
+    pub(crate) fn with_method(self, method: &str) -> Self {
+        Self { method: method.to_owned(), ..self }
+    }
+
     /// The same request with another path.
     #[must_use]
     pub(crate) fn with_path(self, path: impl Into<String>) -> Self {

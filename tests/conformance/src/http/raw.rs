@@ -61,6 +61,11 @@ impl Connection {
         let _ = self.stream.write_all(&rest).await;
     }
 
+    /// Resets the connection when it is dropped. Otherwise the drop closes it, and a write of the server still succeeds.
+    pub(crate) fn reset_on_drop(&self) -> CaseResult {
+        self.stream.set_zero_linger().map_err(|error| failed(&error))
+    }
+
     /// Ends the request without its rest, and waits until the server has closed the connection.
     pub(crate) async fn break_off(mut self) {
         let _ = self.stream.shutdown().await;

@@ -19,7 +19,8 @@ pub(crate) struct Command {
     pub(crate) effects: Effects,
     /// A command that a rule of the business rejects.
     pub(crate) rejected: Option<Variant>,
-    /// A command that takes two seconds or more, and so longer than ten others at the same time.
+    /// A command that takes two seconds or more, and so longer than ten others at the same time. Without it, case 405 sends copies
+    /// of the command.
     pub(crate) slow: Option<Variant>,
     /// A command whose response comes before its outcome is known.
     pub(crate) pending: Option<Variant>,
@@ -27,7 +28,8 @@ pub(crate) struct Command {
     pub(crate) failing: Option<Variant>,
     /// Where the outcome of a pending command can be read.
     pub(crate) operation: Option<Operation>,
-    /// A second command, about what the first one made.
+    /// A second command, about what the first one made. Without it, case 207 sends PATCH, PUT and DELETE to what the command made,
+    /// and the cases 312 and 508 send the command to other paths.
     pub(crate) follow_up: Option<FollowUp>,
     /// A command that takes no key.
     pub(crate) unkeyed: Option<Unkeyed>,

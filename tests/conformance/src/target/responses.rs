@@ -3,6 +3,10 @@
 
 use serde::Deserialize;
 
+/// Headers that describe the result of a command.
+const REPEATED: [&str; 7] =
+    ["Content-Language", "Content-Location", "Content-Type", "ETag", "Last-Modified", "Link", "Location"];
+
 /// The refusals of a server, and the mark of a replay.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -16,7 +20,7 @@ pub(crate) struct Responses {
     pub(crate) expired: Refusal,
     /// The header of a replay.
     pub(crate) replayed: Option<Marker>,
-    /// Headers that a replay repeats.
+    /// Headers that a replay repeats with their values.
     pub(crate) repeated: Vec<String>,
 }
 
@@ -50,7 +54,7 @@ impl Default for Responses {
             reused: status(422),
             expired: status(422),
             replayed: None,
-            repeated: vec!["Content-Type".to_owned(), "Location".to_owned()],
+            repeated: REPEATED.map(str::to_owned).to_vec(),
         }
     }
 }

@@ -55,6 +55,15 @@ pub(crate) enum Defect {
     /// Accepts keys in quotes only, and refuses invalid content and reused keys with 422, as the IETF draft has it. It is a
     /// defect for a target that sends bare keys.
     FollowsTheDraftStrictly,
+    /// Stores the response after a pause, in which the loss of the connection ends the request.
+    LosesTheRecordOfACutConnection,
+    /// Refuses unknown members, and drops a null before it compares the content.
+    TakesNullForAbsent,
+    HasOneScopeForAllRoutes,
+    DropsACustomHeader,
+    MakesAnotherETag,
+    /// Replays a state that changes by itself, after two seconds.
+    ReplaysALaterState,
 }
 
 impl Defect {
@@ -102,6 +111,11 @@ impl Defect {
             Self::HasNoOperations => &[903, 907],
             Self::LimitsTheRate => &[301, 401],
             Self::FollowsTheDraftStrictly => &[114],
+            Self::LosesTheRecordOfACutConnection => &[209],
+            Self::TakesNullForAbsent => &[309],
+            Self::HasOneScopeForAllRoutes => &[508],
+            Self::DropsACustomHeader | Self::MakesAnotherETag => &[202],
+            Self::ReplaysALaterState => &[207],
         }
     }
 }

@@ -68,7 +68,14 @@ impl Keys {
                 _ if record.fingerprint != fingerprint && defect != Some(Defect::HasNoFingerprint) => {
                     return Claim::Reused;
                 }
-                Some(response) => return Claim::Replay(response.clone()),
+                Some(response) => {
+                    let mut response = response.clone();
+                    let is_late = record.used_at.elapsed() > Duration::from_secs(2);
+                    if is_late && defect == Some(Defect::ReplaysALaterState) {
+                        response.body = response.body.replace("\"new\"", "\"changed\"");
+                    }
+                    return Claim::Replay(response);
+                }
                 None => return Claim::InProgress,
             }
         }

@@ -67,6 +67,55 @@ async fn a_sound_server_passes_every_case() {
     assert!(report.cases.iter().all(|result| result.status == CaseStatus::Passed), "{report}");
 }
 
+/// The smallest target file of README.md, for this control and this path of the command.
+async fn run_smallest(defect: Option<Defect>, path: &str, numbers: &[u16]) -> Report {
+    let (_, file) = include_str!("../../README.md").split_once("```toml").unwrap();
+    let text = file.split_once("```").unwrap().0.replace("\"/orders\"", &format!("\"{path}\""));
+    let text = text.replace("/orders?", "/things?").replace("http://127.0.0.1:8080", "${FIRST}");
+    let text = text.replace("Authorization = \"Bearer ${TOKEN}\"", "X-Api-Key = \"a/one/write/1\"");
+    let control = Control::start(defect, LONG).await;
+    let selection = Selection { numbers: numbers.to_vec(), ..Selection::default() };
+    Suite::of(&selection).run(&target(&control, &text, false)).await.unwrap()
+}
+
+/// Defects that the smallest target file has to find: the path of its command, and the case.
+const FOUND_BY_THE_SMALLEST: [(Defect, &str, u16); 10] = [
+    (Defect::DropsHeaders, "/things", 202),
+    (Defect::DropsACustomHeader, "/things", 202),
+    (Defect::MakesAnotherETag, "/things", 202),
+    (Defect::ReplaysTheCurrentState, "/things", 207),
+    (Defect::ReplaysALaterState, "/things", 207),
+    (Defect::LosesTheRecordOfACutConnection, "/things", 209),
+    (Defect::TakesNullForAbsent, "/things", 309),
+    (Defect::IgnoresThePath, "/things/{unique}/changes", 312),
+    (Defect::BlocksDuplicates, "/things", 405),
+    (Defect::HasOneScopeForAllRoutes, "/things", 508),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_of_these_defects_is_found_with_the_smallest_target_file() {
+    let mut missed = Vec::new();
+    for (defect, path, case) in FOUND_BY_THE_SMALLEST {
+        let report = run_smallest(Some(defect), path, &[case]).await;
+        if report.is_conformant() {
+            missed.push(format!("{defect} at {path}: {report}"));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.concat());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sound_server_fails_no_case_of_the_smallest_target_file() {
+    let report = run_smallest(None, "/things", &[]).await;
+    assert!(report.is_conformant(), "{report}");
+    let report = run_smallest(None, "/things/{unique}/changes", &[]).await;
+    for result in &report.cases {
+        let is_needed = FOUND_BY_THE_SMALLEST.iter().any(|(_, _, case)| *case == result.case.number);
+        let is_skipped = matches!(result.status, CaseStatus::Skipped(_));
+        assert!(result.status == CaseStatus::Passed || (is_skipped && !is_needed), "{report}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_defect_is_found_by_each_case_that_is_meant_for_it() {
     for defect in Defect::VARIANTS {
@@ -80,7 +129,7 @@ async fn each_defect_is_found_by_each_case_that_is_meant_for_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_accepts_quoted_keys_only_passes_with_quoted_keys() {
     let control = Control::start(Some(Defect::FollowsTheDraftStrictly), LONG).await;
-    let text = target_file().replace("reused = { status = 409", "reused = { status = 422");
+    let text = target_file();
     let text = format!("quoted_keys = true\n{text}\n[differs]\n114 = \"a bare key is not a String\"\n");
     let target = target(&control, &text, false);
     let report = Suite::of(&Selection::default()).run(&target).await.unwrap();

@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use actix_web::web::{self, Bytes, Payload};
 use idempotency::{Fingerprint, FingerprintInput, Key, KeyPolicy};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::control::Instance;
@@ -90,6 +90,11 @@ pub(crate) fn fingerprint(
         Some(Defect::ComparesThePrefix) => canonical = body[..body.len().min(30_000)].to_vec(),
         Some(Defect::ComparesTheOrderOfMembers) => {
             canonical = body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        }
+        Some(Defect::TakesNullForAbsent) => {
+            let mut members: Map<String, Value> = serde_json::from_slice(body).unwrap_or_default();
+            members.retain(|_, value| !value.is_null());
+            canonical = Value::from(members).to_string().into_bytes();
         }
         Some(Defect::ComparesBinaryNumbers) => {
             let value: Value = serde_json::from_slice(body).unwrap_or_default();

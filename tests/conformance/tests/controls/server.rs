@@ -17,14 +17,19 @@ use crate::request::{BODY_LIMIT, Caller, body, caller, fingerprint, key};
 /// How long a slow command takes, and a pending one. A loaded machine handles a hundred requests in this time.
 const SLOW: Duration = Duration::from_millis(2_500);
 
+/// The time in which other requests meet a command in progress.
+const PAUSE: Duration = Duration::from_millis(50);
+
 pub(crate) fn routes(config: &mut web::ServiceConfig) {
     config
         .route("/things", web::post().to(make))
         .route("/things", web::get().to(list))
+        .route("/things/{id}", web::patch().to(change))
         .route("/things/{id}/changes", web::post().to(change))
         .route("/operations/{id}", web::get().to(operation))
         .route("/notes", web::put().to(note))
-        .route("/restart", web::post().to(restart));
+        .route("/restart", web::post().to(restart))
+        .default_service(web::to(unknown));
 }
 
 /// A refusal as the target file has it.
@@ -43,6 +48,14 @@ fn invalid(instance: &Instance) -> Stored {
 
 async fn make(instance: Data<Instance>, request: HttpRequest, payload: Payload) -> HttpResponse {
     respond(&instance, &request, payload, "").await.unwrap_or_else(|refused| refused.send())
+}
+
+/// A path that no route has.
+async fn unknown(instance: Data<Instance>, request: HttpRequest, payload: Payload) -> HttpResponse {
+    if instance.defect == Some(Defect::HasOneScopeForAllRoutes) {
+        return make(instance, request, payload).await;
+    }
+    refusal(404, "not-found", false).send()
 }
 
 async fn change(
@@ -99,7 +112,8 @@ async fn respond(
     let scope: KeyScope = if has(Defect::HasOneScopeForAllTenants) {
         [String::new(), String::new(), String::new(), key]
     } else {
-        let route = request.match_pattern().unwrap_or_default();
+        let route = request.match_pattern().filter(|_| !has(Defect::HasOneScopeForAllRoutes));
+        let route = route.unwrap_or_default();
         [caller.tenant.clone(), caller.client.clone(), route, key]
     };
     let canonical = canonicalise(&body).map_err(|_| invalid(instance));
@@ -114,10 +128,16 @@ async fn respond(
     };
     let fingerprint = fingerprint(instance, request, &scope, path, &body, &canonical);
     let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+    if has(Defect::TakesNullForAbsent) && value.get("conformance").is_some() {
+        return Err(invalid(instance));
+    }
     loop {
         match instance.keys.claim(&scope, &fingerprint, instance.life, instance.defect) {
             Claim::First(guard) => {
                 let response = execute(instance, &caller, path, &value).await;
+                if has(Defect::LosesTheRecordOfACutConnection) {
+                    actix_web::rt::time::sleep(PAUSE).await;
+                }
                 let is_rejected = value["rejected"] == true;
                 let is_kept = match response.status {
                     500.. => has(Defect::ReplaysServerErrors),
@@ -137,8 +157,7 @@ async fn respond(
                 if has(Defect::ExecutesThenRefuses) {
                     execute(instance, &caller, path, &value).await;
                 }
-                let status = if has(Defect::FollowsTheDraftStrictly) { 422 } else { 409 };
-                return Err(refusal(status, "reused", has(Defect::AsksToRetryReusedKeys)));
+                return Err(refusal(422, "reused", has(Defect::AsksToRetryReusedKeys)));
             }
             Claim::Expired => return Err(refusal(409, "expired", false)),
             Claim::Replay(stored) => return Ok(replay(instance, stored)),
@@ -152,8 +171,14 @@ fn replay(instance: &Instance, mut stored: Stored) -> HttpResponse {
     if has(Defect::RespondsToRetriesWith200) && stored.status < 300 {
         stored.status = 200;
     }
-    if has(Defect::DropsHeaders) {
-        stored.headers.retain(|(name, _)| *name != "Location");
+    let dropped = match instance.defect {
+        Some(Defect::DropsHeaders) => "Location",
+        Some(Defect::DropsACustomHeader) => "X-Receipt",
+        _ => "",
+    };
+    stored.headers.retain(|(name, _)| *name != dropped);
+    if has(Defect::MakesAnotherETag) {
+        stored.headers.push(("ETag", "\"another\"".to_owned()));
     }
     if !has(Defect::DoesNotMarkReplays) {
         stored.headers.push(("Idempotent-Replayed", "true".to_owned()));
@@ -173,15 +198,21 @@ fn replay(instance: &Instance, mut stored: Stored) -> HttpResponse {
 }
 
 async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Value) -> Stored {
-    if instance.defect == Some(Defect::ChecksThenInserts) {
-        actix_web::rt::time::sleep(Duration::from_millis(5)).await;
+    let is_met = matches!(
+        instance.defect,
+        None | Some(
+            Defect::ChecksThenInserts | Defect::BlocksDuplicates | Defect::LosesTheRecordOfACutConnection
+        )
+    );
+    if is_met {
+        actix_web::rt::time::sleep(PAUSE).await;
     }
     let under_lock = instance.defect == Some(Defect::ExecutesUnderOneLock);
     let _lock = if under_lock { Some(instance.memory.one.lock().await) } else { None };
     let is = |member: &str| command[member] == true;
-    let Some(reference) =
-        command["reference"].as_str().filter(|_| command["amount"].is_u64() || !path.is_empty())
-    else {
+    // The amount is optional.
+    let is_valid = command["amount"].is_u64() || command["amount"].is_null();
+    let Some(reference) = command["reference"].as_str().filter(|_| is_valid) else {
         return invalid(instance);
     };
     if is("slow") {
@@ -198,10 +229,9 @@ async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Val
             return refusal(503, "unavailable", true);
         }
     }
-    if path.is_empty() {
-        let thing = (caller.tenant.clone(), id.clone(), reference.to_owned());
-        instance.memory.things.lock().unwrap().push(thing);
-    } else {
+    let thing = (caller.tenant.clone(), id.clone(), reference.to_owned());
+    instance.memory.things.lock().unwrap().push(thing);
+    if !path.is_empty() {
         instance.memory.changed.lock().unwrap().push(path.to_owned());
     }
     let json = ("Content-Type", "application/json".to_owned());
@@ -217,7 +247,8 @@ async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Val
         let headers = vec![json, ("Location", location), ("Retry-After", "1".to_owned())];
         return Stored { status: 202, headers, body: json!({"id": id, "state": "pending"}).to_string() };
     }
-    let headers = vec![json, ("Location", format!("/things/{id}"))];
+    let receipt = ("X-Receipt", id.clone());
+    let headers = vec![json, ("Location", format!("/things/{id}")), ("ETag", format!("\"{id}\"")), receipt];
     Stored {
         status: 201,
         headers,
