@@ -49,6 +49,19 @@ impl Clock {
     }
 }
 
+/// The variables by which a program of a test has a clock that is behind by so many seconds. `None` without libfaketime, as for a [`Clock`].
+pub fn behind(seconds: u32) -> Option<[(&'static str, String); 3]> {
+    let library = library().or_else(|| {
+        not_run("libfaketime is not installed (apt-get install faketime)");
+        None
+    })?;
+    Some([
+        ("LD_PRELOAD", library.display().to_string()),
+        ("FAKETIME", format!("-{seconds}")),
+        ("DONT_FAKE_MONOTONIC", "1".to_owned()),
+    ])
+}
+
 /// Where Debian and Fedora install it.
 fn library() -> Option<PathBuf> {
     let debian = fs::read_dir("/usr/lib").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));

@@ -34,7 +34,7 @@ pub use authority::Authority;
 pub use background::Background;
 pub use broker::Broker;
 pub use broker_tls::BrokerTls;
-pub use clock::Clock;
+pub use clock::{Clock, behind};
 pub use database::TestDatabase;
 pub use document::{assert_document_is_fresh, assert_keyed_commands};
 pub use metrics::{Metrics, labelled};

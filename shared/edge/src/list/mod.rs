@@ -21,11 +21,15 @@ pub use filter::Filter;
 const DEFAULT_LIMIT: i64 = 20;
 const MAX_LIMIT: u8 = 100;
 
+/// A page ends before the entry with which it would be larger, and has one entry at least. The memory of a process allows 128 KiB for each
+/// connection whose client reads slowly.
+const MAX_BYTES: usize = 96 * 1024;
+
 /// The parameters of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    /// The largest number of entries: 1 to 100, 20 by default.
+    /// The largest number of entries: 1 to 100, 20 by default. A page of large entries has fewer.
     #[param(minimum = 1, maximum = 100, default = 20, nullable = false)]
     pub limit: Option<i64>,
     /// `next_cursor` of the previous page, unchanged; omit it for the first page. Use it for the same list with the same
@@ -62,17 +66,25 @@ impl<F: Filter> Page<F> {
     ///
     /// # Errors
     /// The first error of `view`.
-    pub fn listing<R, T, E>(
+    pub fn listing<R, T: Serialize, E>(
         &self,
-        mut rows: Vec<R>,
+        rows: Vec<R>,
         id: impl Fn(&R) -> Uuid,
-        view: impl FnMut(R) -> Result<T, E>,
+        mut view: impl FnMut(R) -> Result<T, E>,
     ) -> Result<Listing<T>, E> {
-        let size = usize::from(self.limit);
-        let more = rows.len() > size;
-        rows.truncate(size);
-        let next_cursor = rows.last().filter(|_| more).map(|row| cursor::encode(id(row)));
-        Ok(Listing { data: rows.into_iter().map(view).collect::<Result<_, E>>()?, next_cursor })
+        let (mut data, mut last, mut bytes) = (Vec::new(), None, 0);
+        for row in rows {
+            let row_id = id(&row);
+            let entry = view(row)?;
+            bytes += serde_json::to_vec(&entry).map_or(0, |json| json.len());
+            let is_full = data.len() == usize::from(self.limit) || bytes > MAX_BYTES;
+            if let Some(last) = last.filter(|_| is_full) {
+                return Ok(Listing { data, next_cursor: Some(cursor::encode(last)) });
+            }
+            data.push(entry);
+            last = Some(row_id);
+        }
+        Ok(Listing { data, next_cursor: None })
     }
 
     /// Reads the page.
@@ -118,4 +130,33 @@ pub struct Listing<T> {
     /// The cursor of the next page; null on the last one.
     #[schema(required)]
     pub next_cursor: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    #[derive(Deserialize, IntoParams)]
+    struct All {}
+
+    impl Filter for All {
+        const SCOPE: &'static str = "orders:read";
+    }
+
+    #[test]
+    fn a_page_of_large_entries_ends_early_and_the_cursor_goes_on_behind_its_last_one() {
+        let page = Page { limit: 100, before: None, filter: All {} };
+        for (size, expected) in [(14_000, 7), (20, 100), (200_000, 1)] {
+            let rows: Vec<Uuid> = (1..=101).rev().map(Uuid::from_u128).collect();
+            let view = |_| Ok::<_, Infallible>("x".repeat(size - 2)); // in quotes
+            let listing = page.listing(rows.clone(), |row| *row, view).unwrap();
+            assert_eq!(listing.data.len(), expected);
+            let next = listing.next_cursor.and_then(|cursor| cursor::decode(&cursor));
+            assert_eq!(next, Some(rows[expected - 1]));
+        }
+        let last = page.listing(vec![Uuid::nil()], |row| *row, |_| Ok::<_, Infallible>("")).unwrap();
+        assert_eq!((last.data.len(), last.next_cursor), (1, None));
+    }
 }
