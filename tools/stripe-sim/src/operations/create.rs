@@ -35,12 +35,30 @@ pub(crate) struct CreateIntent {
     expand: bool,
 }
 
+/// The smallest charge, in minor units, as Stripe documents it for the currencies of this project.
+fn least(currency: &str) -> i64 {
+    match currency {
+        "gbp" => 30,
+        "pln" => 200,
+        "dkk" => 250,
+        "nok" | "sek" => 300,
+        "mxn" => 1_000,
+        "czk" => 1_500,
+        "huf" => 17_500,
+        _ => 50,
+    }
+}
+
 impl CreateIntent {
     pub(crate) fn read(mut form: Form) -> Result<Self, ApiError> {
         let amount = form.amount("amount")?.ok_or_else(|| ApiError::missing("amount"))?;
         let currency = form.required("currency")?.to_ascii_lowercase();
         if !CURRENCIES.contains(&currency.as_str()) {
             return Err(ApiError::invalid(format!("Invalid currency: {currency}")).param("currency"));
+        }
+        if amount < least(&currency) {
+            let error = ApiError::invalid("Amount must convert to at least 50 cents.");
+            return Err(error.code("amount_too_small").param("amount"));
         }
         let Some(payment_method) = form.text("payment_method")? else {
             let message = "You cannot confirm this PaymentIntent because it's missing a payment method.";

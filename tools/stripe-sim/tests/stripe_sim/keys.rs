@@ -122,7 +122,7 @@ async fn a_request_refused_for_its_form_leaves_its_key_unused() {
     let sim = Simulator::start().await;
     let wrong = sim.charge("k-6", VISA, 0).await;
     assert_eq!((wrong.status, wrong.error("param")), (400, "amount".into()));
-    let right = sim.charge("k-6", VISA, 10).await;
+    let right = sim.charge("k-6", VISA, 50).await;
     assert_eq!(right.status, 200);
     assert!(!right.is_replay());
 }
@@ -131,7 +131,7 @@ async fn a_request_refused_for_its_form_leaves_its_key_unused() {
 async fn without_a_key_every_request_is_a_new_one() {
     let sim = Simulator::start().await;
     for _ in 0..2 {
-        let charged = sim.post("/v1/payment_intents", None, &charge_form(VISA, "10")).await;
+        let charged = sim.post("/v1/payment_intents", None, &charge_form(VISA, "50")).await;
         assert_eq!(charged.status, 200);
     }
     assert_eq!(sim.paid().await, 2);
