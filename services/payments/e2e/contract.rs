@@ -85,10 +85,10 @@ async fn slow_commands(stack: &Stack, recorder: &mut Recorder<'_>, payment: Uuid
 }
 
 async fn refused_charges(stack: &Stack, recorder: &mut Recorder<'_>) {
-    recorder.gets(402, "card-declined", &charge(euros(1), "pm_card_visa_chargeDeclined")).await;
-    recorder.gets(422, "charge-rejected", &charge(euros(1), "pm_card_of_nobody")).await;
+    recorder.gets(402, "card-declined", &charge(euros(100), "pm_card_visa_chargeDeclined")).await;
+    recorder.gets(422, "charge-rejected", &charge(euros(100), "pm_card_of_nobody")).await;
     stack.faults(json!([{ "kinds": ["rate_limit"], "route": CHARGES }])).await;
-    let request = charge(euros(1), VISA);
+    let request = charge(euros(100), VISA);
     recorder.gets(503, "payment-not-executed", &request).await;
     // Its time ends before the client sends it again.
     let now = "UPDATE payment SET expires_at = '2020-01-01' WHERE state = 'requested';
@@ -151,7 +151,7 @@ async fn failed_operation(stack: &mut Stack, recorder: &mut Recorder<'_>) {
     // Its worker gives a call up at the first fault.
     stack.stop("payments").await;
     stack.launch_ready("payments", &[("IDEM_WORKER__FAULTS", "1")]).await;
-    let request = charge(Money::new(1, Currency::Eur), "pm_card_visa");
+    let request = charge(Money::new(100, Currency::Eur), "pm_card_visa");
     let customer = recorder.customer;
     let failed = eventually("the worker gives the charge up", async || {
         Some(customer.send(&request).await).filter(|response| response.status != 202)

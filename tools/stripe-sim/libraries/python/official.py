@@ -90,7 +90,7 @@ def refunds():
 
 
 def paging():
-    since = api.payment_intents.create({**CARD, "amount": 1}).created
+    since = api.payment_intents.create({**CARD, "amount": 50}).created
     made = [api.payment_intents.create({**CARD, "amount": 100 + n}).id for n in range(7)]
     pages = api.payment_intents.list({"limit": 3, "created": {"gte": since}})
     seen = [intent.id for intent in pages.auto_paging_iter()]
