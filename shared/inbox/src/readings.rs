@@ -14,7 +14,7 @@ const WAITING: &str = "\
     SELECT count(*) FILTER (WHERE state = 'parked') AS parked, count(*) FILTER (WHERE state = 'held') AS held, \
            coalesce(extract(epoch FROM clock_timestamp() - min(parked_at) FILTER (WHERE NOT is_behind_parked)), 0)::float8 AS oldest \
       FROM (SELECT state, parked_at, bool_or(state = 'parked') OVER (PARTITION BY consumer, source, aggregate_id) AS is_behind_parked \
-              FROM (SELECT * FROM inbox_parked LIMIT 10000) AS few) AS waiting";
+              FROM (SELECT consumer, source, aggregate_id, state, parked_at FROM inbox_parked LIMIT 10000) AS few) AS waiting";
 
 #[derive(QueryableByName)]
 struct Waiting {
