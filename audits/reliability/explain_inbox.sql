@@ -26,7 +26,8 @@ UNION ALL
                 'cure', format('remove the cause, then ./dev run %s inbox redrive %s --by NAME --reason TEXT', $2, message_id))
             ELSE jsonb_build_object(
                 'obstacle', format('%s holds %s (message %s) until an earlier message of %s arrives', $2, name, message_id, source),
-                'is_urgent', parked_at + interval '1 minute' < clock_timestamp(),
+                'is_urgent', parked_at + interval '1 minute' < clock_timestamp()
+                             AND NOT bool_or(state = 'parked') OVER (PARTITION BY source, aggregate_id),
                 'cure', format('./dev run %s outbox republish --aggregate %s --by NAME --reason TEXT', source, aggregate_id))
         END
    FROM waiting

@@ -14,14 +14,13 @@ pub struct RetryLog {
 }
 
 impl RetryLog {
-    /// Counts a failed attempt. Returns whether to log it: the first one, and one every ten seconds.
-    pub fn failed(&mut self) -> bool {
+    /// Counts a failed attempt. If it is one to log, the first one or one every ten seconds, returns how long attempts have failed.
+    pub fn failed(&mut self) -> Option<Duration> {
         let now = Instant::now();
         let is_due = self.failing.is_none_or(|(_, last_line)| now - last_line >= BETWEEN_LINES);
-        if is_due {
-            self.failing = Some((self.failing.map_or(now, |(since, _)| since), now));
-        }
-        is_due
+        let (since, last_line) = self.failing.unwrap_or((now, now));
+        self.failing = Some((since, if is_due { now } else { last_line }));
+        is_due.then(|| now - since)
     }
 
     /// Counts a successful attempt. If attempts had failed, returns how long, for a line that says so.
@@ -39,11 +38,11 @@ mod tests {
         let (mut log, mut lines) = (RetryLog::default(), 0);
         assert_eq!(log.succeeded(), None);
         for _ in 0..192 {
-            lines += u32::from(log.failed());
+            lines += u32::from(log.failed().is_some());
             tokio::time::advance(Duration::from_millis(250)).await;
         }
         assert_eq!(lines, 5, "at 0, 10, 20, 30 and 40 s");
         assert_eq!(log.succeeded(), Some(Duration::from_secs(48)));
-        assert!(log.failed(), "the next outage");
+        assert_eq!(log.failed(), Some(Duration::ZERO), "the next outage");
     }
 }

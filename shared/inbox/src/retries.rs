@@ -79,12 +79,12 @@ impl Worker {
                         stopped.get_or_insert_with(|| (Instant::now(), metrics.count_stopped_partition()));
                         wait = self.settings.stopped_pause;
                     }
-                    Err(BatchError { error, .. }) if log.failed() => {
+                    Err(BatchError { error, .. }) if log.failed().is_some() => {
                         tracing::warn!(%error, "a message was not parked; trying again");
                     }
                     Err(_) => {}
                 }
-            } else if log.failed() || !is_transient {
+            } else if log.failed().is_some() || !is_transient {
                 tracing::warn!(consumer, partition, offset, attempts, failure = %error, "a message was not applied; trying again");
             }
             if stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {

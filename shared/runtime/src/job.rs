@@ -42,7 +42,7 @@ impl Job {
                             tracing::info!(job = name, ?failing, "a job succeeds again");
                         }
                     }
-                    Err(error) if log.failed() => {
+                    Err(error) if log.failed().is_some() => {
                         tracing::warn!(job = name, %error, "a job failed; it runs again after its pause");
                     }
                     Err(_) => {}

@@ -34,8 +34,8 @@ where
             }
             Err(WaitError::Permanent(why)) => return Err(why),
             Err(WaitError::Transient(why)) => {
-                if log.failed() {
-                    tracing::warn!("waiting for {what}: {why}");
+                if let Some(waited) = log.failed() {
+                    tracing::warn!(?waited, "waiting for {what}: {why}");
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::{eventually, given};
 pub struct TestTopics {
     brokers: Brokers,
     topics: Topics,
-    /// Whether they are on the shared broker.
+    /// True if the topics are on the shared broker, which outlives the test.
     are_shared: bool,
 }
 

@@ -80,7 +80,7 @@ impl Worker {
                     found
                 }
                 Err(error) => {
-                    if log.failed() {
+                    if log.failed().is_some() {
                         tracing::warn!(?lane, %error, "the worker took no calls and will retry");
                     }
                     0

@@ -49,7 +49,7 @@ impl Recorder {
                 tracing::error!(%error, "a result was not recorded; the call will be made again");
                 return;
             }
-            if log.failed() {
+            if log.failed().is_some() {
                 tracing::warn!(%error, "a result was not recorded; retrying");
             }
             tokio::time::sleep(backoff.first).await;

@@ -91,7 +91,7 @@ pub(super) fn serve_events(client: &ConsumerClient) {
     (0..EVENTS).for_each(|_| drop(client.poll(Duration::ZERO)));
 }
 
-/// Creates a client that creates topics, for this `action`.
+/// Creates a client that creates topics or reads their properties, for this `action`.
 pub(super) fn admin_client(brokers: &Brokers, action: &str) -> Result<AdminClient<DebugLog>, Error> {
     if brokers.token().is_given() {
         // The Rust crate never serves the events of this kind of client, so the client would not get its token.

@@ -6,7 +6,7 @@
 //! # Errors
 //! Every function returns [`Error::Configuration`] if the client refuses a property or a file of one, [`Error::Unreachable`] if no
 //! broker answers within ten seconds, and [`Error::Refused`] if a broker refuses. With OAUTHBEARER, the client
-//! refuses to create topics. A function names what else it returns.
+//! refuses to create topics and to read their properties. A function names what else it returns.
 //!
 //! [`Error::Configuration`]: crate::Error::Configuration
 //! [`Error::Unreachable`]: crate::Error::Unreachable

@@ -62,7 +62,7 @@ pub(super) fn is_about_the_topic(code: RDKafkaErrorCode) -> bool {
         || matches!(code, Code::TopicAuthorizationFailed | Code::InvalidTimestamp | Code::InvalidRecord)
 }
 
-/// Returns whether the error is about this record, so that publishing it again fails in the same way.
+/// Returns whether the brokers refuse this record. Any other error leaves open whether the record is in its topic.
 fn is_refusal(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode as Code;
     let is_of_the_record =

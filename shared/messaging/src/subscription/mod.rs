@@ -5,6 +5,7 @@
 
 mod batch;
 mod callbacks;
+mod committed;
 mod lags;
 mod member;
 mod membership;

@@ -10,10 +10,8 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use super::batch::UnreadableRecord;
 use super::callbacks::{Consumer, TopicPartition};
+use super::committed::{OFFSET_TIMEOUT, committed};
 use crate::admin::blocking;
-
-/// The longest time that a question for an offset may take.
-pub(super) const OFFSET_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The partition is paused until this is dropped, also when it is revoked: it may be assigned to this member later.
 pub(super) struct Unreadable {
@@ -37,19 +35,13 @@ impl Unreadable {
 
     /// Asks where the group starts: at the committed offset, or at the first record of the partition.
     pub(super) async fn start(&self) -> Option<i64> {
-        let (consumer, list) = (Arc::clone(&self.consumer), self.list());
-        let TopicPartition { topic, number } = self.partition.clone();
-        let asked = blocking(move || {
-            let ask = || {
-                let committed = consumer.committed_offsets(list, OFFSET_TIMEOUT).ok()?;
-                match committed.find_partition(&topic, number)?.offset() {
-                    Offset::Offset(offset) => Some(offset),
-                    _ => Some(consumer.fetch_watermarks(&topic, number, OFFSET_TIMEOUT).ok()?.0),
-                }
-            };
-            Ok(ask())
-        });
-        asked.await.ok()?
+        if let Some(offset) = committed(&self.consumer, &self.partition).await? {
+            return Some(offset);
+        }
+        let (consumer, TopicPartition { topic, number }) =
+            (Arc::clone(&self.consumer), self.partition.clone());
+        let asked = blocking(move || Ok(consumer.fetch_watermarks(&topic, number, OFFSET_TIMEOUT).ok()));
+        asked.await.ok()?.map(|(first, _)| first)
     }
 
     /// Lets the client fetch from this offset once this is dropped. Returns whether it does.

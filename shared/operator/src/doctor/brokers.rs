@@ -91,7 +91,11 @@ async fn examine_properties(brokers: &Brokers, found: &[TopicState]) -> Finding 
     let properties = match admin::topic_properties(brokers, &names, &[POLICY, MIN_IN_SYNC]).await {
         Ok(properties) => properties,
         Err(error) => {
-            return Finding::warning(SUBJECT, error, "give the user DescribeConfigs on these topics");
+            return Finding::warning(
+                SUBJECT,
+                error,
+                "give the user DescribeConfigs on these topics, or look by the cluster's tools",
+            );
         }
     };
     let of = |topic: &TopicState, property| properties.get(&(topic.name.clone(), property));

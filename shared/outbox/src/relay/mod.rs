@@ -118,7 +118,7 @@ impl Relay {
                 (backoff, log) = (MIN_BACKOFF, RetryLog::default());
             }
             if let Err(error) = ended {
-                if log.failed() {
+                if log.failed().is_some() {
                     tracing::warn!(%error, "relay stopped; it will try again");
                 }
                 backoff = (backoff * 2).min(MAX_BACKOFF);

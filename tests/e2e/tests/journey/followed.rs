@@ -68,7 +68,7 @@ async fn a_reader_with_an_overlap_misses_no_order_of_two_instances_with_differen
     let customer = Customer::stocked(&stack, 1_000).await;
     let first = customer.places(1).await;
     stack.stop("orders-2").await;
-    // Without brokers, because the threads of the Kafka client stop and go under this clock.
+    // Without brokers, because the Kafka client's threads stall under this clock.
     let [library, time, monotonic] = clock.each_ref().map(|(name, value)| (*name, value.as_str()));
     stack.launch("orders-2", &[library, time, monotonic, ("IDEM_KAFKA__BROKERS", "127.0.0.1:1")]);
     let endpoints = stack.endpoints(&["orders", "orders-2"]);

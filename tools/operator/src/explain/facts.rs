@@ -18,8 +18,8 @@ use super::fact::{Event, Fact};
 pub(crate) struct Facts {
     /// The rows of each database that could be read.
     pub(crate) rows: Vec<(Database, Fact)>,
-    /// The topics were read, too.
-    pub(crate) has_offsets: bool,
+    /// The topics were read, too, from the first event of the order to their ends.
+    pub(crate) has_read_topics: bool,
     /// Why a part could not be read, in sentences.
     pub(crate) unread: Vec<String>,
     /// The services that could not be read.

@@ -35,15 +35,13 @@ pub(crate) fn not_consumed(facts: &Facts) -> Vec<Obstacle> {
         let readers = readers().filter(|(_, stream)| stream.name() == service.name());
         for (reader, _) in readers.filter(|(reader, _)| !facts.unread_services.contains(reader)) {
             if !entered.contains(&(reader, event.id)) {
-                let (is_urgent, reader) = (facts.has_offsets && event.places.is_empty(), reader.name());
+                let (is_urgent, reader) = (facts.has_read_topics && event.places.is_empty(), reader.name());
                 let (what, cure) = if is_urgent {
                     let (sender, aggregate) = (service.name(), event.aggregate);
-                    (
-                        format!("Kafka removed {} before {reader} consumed it", event.name),
-                        format!(
-                            "./dev run {sender} outbox republish --aggregate {aggregate} --by NAME --reason TEXT"
-                        ),
-                    )
+                    let cure = format!(
+                        "./dev run {sender} outbox republish --aggregate {aggregate} --by NAME --reason TEXT"
+                    );
+                    (format!("Kafka removed {} before {reader} consumed it", event.name), cure)
                 } else {
                     let what = format!("{reader} has not consumed {}", event.name);
                     (what, format!("./dev topics, ./dev logs {reader}"))

@@ -22,9 +22,12 @@ pub(crate) async fn read(kafka: &Kafka, facts: &mut Facts) -> Result<()> {
         let since = first.entry((kafka.topics.prefixed(&event.topic), event.partition())).or_insert(at);
         *since = at.min(*since);
     }
+    let mut is_whole = true;
     for ((topic, partition), at) in first {
         let since = at.timestamp_millis() - BEFORE;
-        for message in admin::read_since(&kafka.brokers, &topic, partition, since, MOST).await? {
+        let messages = admin::read_since(&kafka.brokers, &topic, partition, since, MOST).await?;
+        is_whole &= i64::try_from(messages.len()).is_ok_and(|read| read < MOST);
+        for message in messages {
             let Ok(envelope) = Envelope::from_headers(|name| message.header(name)) else { continue };
             let id = envelope.id.uuid();
             let events = facts.rows.iter_mut().filter_map(|(_, fact)| fact.detail.event.as_mut());
@@ -33,6 +36,6 @@ pub(crate) async fn read(kafka: &Kafka, facts: &mut Facts) -> Result<()> {
             }
         }
     }
-    facts.has_offsets = true;
+    facts.has_read_topics = is_whole;
     Ok(())
 }

@@ -48,6 +48,30 @@ async fn an_event_that_kafka_removed_before_it_was_consumed_is_named_with_the_co
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_waits_for_an_earlier_one_is_named_with_the_command_that_publishes_it_again() {
+    let stack = Stack::start().await;
+    let customer = Customer::stocked(&stack, 10).await;
+    let order = customer.buys(1).await.id;
+    stack.at_rest().await;
+    let reader = Part::SERVICES.into_iter().find(|service| *service != Part::ORDERS).unwrap();
+    let waits = |sequence: u8, state: &str| {
+        format!(
+            "INSERT INTO inbox_parked (consumer, message_id, source, aggregate_id, sequence, state, topic, partition, \
+                                       record_offset, headers, payload, parked_at) \
+             VALUES ('{}', gen_random_uuid(), 'orders', '{order}', {sequence}, '{state}', 't', 0, 0, '[]', '', \
+                     clock_timestamp() - interval '{sequence} minutes')",
+            reader.name()
+        )
+    };
+    plant(&stack, reader, &waits(99, "held")).await;
+    says(&stack, order, "until an earlier message of orders arrives").await;
+    cures(&stack, order, Part::ORDERS).await;
+    // The message that is parked is the one that the other waits for.
+    plant(&stack, reader, &waits(98, "parked")).await;
+    says(&stack, order, "; parked: ").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_event_that_a_consumer_has_entered_is_no_obstacle_while_the_cursor_of_the_relay_is_behind_it() {
     let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 10).await;
