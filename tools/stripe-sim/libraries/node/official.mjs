@@ -79,7 +79,7 @@ async function refunds() {
 }
 
 async function paging() {
-  const { created: gte } = await api.paymentIntents.create({ ...CARD, amount: 1 });
+  const { created: gte } = await api.paymentIntents.create({ ...CARD, amount: 50 });
   const made = [];
   for (let n = 0; n < 7; n += 1) {
     made.push((await api.paymentIntents.create({ ...CARD, amount: 100 + n })).id);
@@ -117,7 +117,7 @@ async function retries() {
 }
 
 async function refusals() {
-  const misspelt = () => api.paymentIntents.create({ ...CARD, amount: 1, amuont: 1 });
+  const misspelt = () => api.paymentIntents.create({ ...CARD, amount: 50, amuont: 1 });
   const unknown = await refused(errors.StripeInvalidRequestError, misspelt);
   assert.deepEqual([unknown.code, unknown.param], ['parameter_unknown', 'amuont']);
   const missing = await refused(errors.StripeInvalidRequestError, () => api.paymentIntents.retrieve('pi_nobody'));

@@ -125,7 +125,7 @@ def retries():
 
 
 def refusals():
-    error = refused(stripe.InvalidRequestError, lambda: api.payment_intents.create({**CARD, "amount": 1, "amuont": 1}))
+    error = refused(stripe.InvalidRequestError, lambda: api.payment_intents.create({**CARD, "amount": 50, "amuont": 1}))
     assert (error.code, error.param) == ("parameter_unknown", "amuont")
     error = refused(stripe.InvalidRequestError, lambda: api.payment_intents.retrieve("pi_nobody"))
     assert (error.http_status, error.code) == (404, "resource_missing")
