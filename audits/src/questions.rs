@@ -56,9 +56,10 @@ macro_rules! questions {
 }
 
 /// The questions about the tables that every service has.
-const OF_EVERY_SERVICE: [Question; 9] = questions!(
+const OF_EVERY_SERVICE: [Question; 10] = questions!(
     None,
     "reliability/a_key_is_used_once.sql",
+    "reliability/no_command_follows_a_fence.sql",
     "reliability/a_response_is_kept.sql",
     "reliability/a_stored_response_agrees_with_its_operation.sql",
     "reliability/a_command_has_one_fact.sql",

@@ -30,6 +30,11 @@ const ERASED: &str = "
     VALUES (id(92), 't', 'c', 'order.place', 'order', id(2)::text, id(91), '{}', clock_timestamp() - interval '1 day'),
            (id(93), 't', 'c', 'order.place', 'order', id(3)::text, id(94), '{}', clock_timestamp() - interval '31 days');";
 
+/// A key that was fenced instead of its request, and one that was fenced after its command.
+const FENCED: &str = "
+    INSERT INTO idempotency_fence (key_digest)
+    VALUES (idempotency_key_digest('t', 'c', 'given up')), (idempotency_key_digest('t', 'c', 'accepted'));";
+
 /// A message that came too early a moment ago.
 const HELD: &str = "
     INSERT INTO inbox_parked (consumer, message_id, source, aggregate_id, sequence, state, topic, partition,
@@ -60,6 +65,16 @@ const DAMAGES: &[Damage] = &[
     (
         "a_key_is_used_once",
         "UPDATE idempotency_tombstone SET key_digest = idempotency_key_digest('t', 'c', 'accepted')",
+    ),
+    (
+        "no_command_follows_a_fence",
+        "UPDATE idempotency_fence SET fenced_at = (SELECT min(created_at) FROM idempotency_record) - interval '1 ms'",
+    ),
+    (
+        "no_command_follows_a_fence",
+        "UPDATE idempotency_fence SET key_digest = (SELECT key_digest FROM idempotency_tombstone),
+                                      fenced_at = clock_timestamp() - interval '2 days'
+          WHERE key_digest = idempotency_key_digest('t', 'c', 'given up')",
     ),
     ("a_command_has_one_fact", "DELETE FROM idempotency_tombstone"),
     ("a_response_is_kept", "DELETE FROM idempotency_snapshot WHERE operation_id = id(21)"),
@@ -141,5 +156,11 @@ const DAMAGES: &[Damage] = &[
 
 #[tokio::test]
 async fn every_audit_of_the_reliability_tables_finds_its_damage() {
-    sees("audits/reliability", MIGRATIONS, &[BASE, HISTORY, PHASED, ERASED, HELD, PUBLISHED], DAMAGES).await;
+    sees(
+        "audits/reliability",
+        MIGRATIONS,
+        &[BASE, HISTORY, PHASED, ERASED, FENCED, HELD, PUBLISHED],
+        DAMAGES,
+    )
+    .await;
 }

@@ -57,6 +57,7 @@ async fn sell(database: web::Data<Database>, http: HttpRequest, body: web::Bytes
         }
         Outcome::InProgress => HttpResponse::Conflict().insert_header(("Retry-After", "1")).body("retry it"),
         Outcome::Reused => HttpResponse::Conflict().body("the key belongs to another request"),
+        Outcome::Fenced => HttpResponse::Conflict().body("the client gave this key up"),
         Outcome::Expired => HttpResponse::Conflict().body("the key was used long ago"),
     })
 }

@@ -14,6 +14,8 @@ pub const NAMES: &[&str] = &[
     "execute.command_done",
     "execute.before_commit",
     "execute.after_commit",
+    "fence.before_commit",
+    "fence.after_commit",
     "relay.page_read",
     "relay.message_sent",
     "relay.before_checkpoint",

@@ -18,6 +18,8 @@ fn everywhere() {
     crashpoint::reach!("execute.command_done");
     crashpoint::reach!("execute.before_commit");
     crashpoint::reach!("execute.after_commit");
+    crashpoint::reach!("fence.before_commit");
+    crashpoint::reach!("fence.after_commit");
     crashpoint::reach!("relay.page_read");
     crashpoint::reach!("relay.message_sent");
     crashpoint::reach!("relay.before_checkpoint");

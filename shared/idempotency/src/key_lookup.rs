@@ -1,4 +1,4 @@
-//! `KeyLookup`: the first two statements of a transaction, which lock keys and read their records or tombstones.
+//! `KeyLookup`: the first two statements of a transaction, which lock keys and read their records, tombstones or fences.
 //!
 //! The lock comes first. In one statement the snapshot would be older than the lock, so a request that just lost the
 //! race would not see the winner's record. No statement waits for a lock.
@@ -21,7 +21,7 @@ pub(crate) struct KeyLookup {
     pub(crate) is_locked: bool,
     /// The time of the lookup, by the database's clock.
     pub(crate) at: DateTime<Utc>,
-    /// The key's record or tombstone, if there is one.
+    /// The key's record, tombstone or fence, if there is one.
     pub(crate) record: Option<StoredRecord>,
 }
 
@@ -70,7 +70,7 @@ type RecordColumns = (
     (Nullable<Integer>, Nullable<Jsonb>, Nullable<Binary>),
 );
 
-/// Builds the statement that reads the record of each key, or its tombstone, from one snapshot. With two, it could miss a
+/// Builds the statement that reads the record of each key, or else its tombstone or its fence, from one snapshot. With two, it could miss a
 /// record that moves between. Each `LIMIT` forces one step through an index for each key; a plain join depends on the
 /// planner's statistics, and a plan that was made on empty tables reads a whole index. The outer `LIMIT` ends a lookup
 /// that has found its record.
@@ -97,6 +97,9 @@ fn find_records(requests: &[&KeyedRequest]) -> WithRows<(Integer, RecordColumns)
             (SELECT operation_id, ''::bytea, 0, 'expired', created_at, expires_at, true, status
                FROM idempotency_tombstone tombstone WHERE tombstone.key_digest = given.key_digest AND tombstone.method = given.method
                 AND tombstone.route = given.route AND tombstone_until > clock_timestamp() LIMIT 1)
+            UNION ALL
+            (SELECT key_digest, ''::bytea, 0, 'fenced', fenced_at, NULL, NULL, NULL
+               FROM idempotency_fence fence WHERE fence.key_digest = given.key_digest LIMIT 1)
             LIMIT 1
         ) stored
         LEFT JOIN LATERAL (SELECT headers, body FROM idempotency_snapshot

@@ -1,4 +1,4 @@
-//! `KeyRecord`: the records of a key, as their own caller may see them.
+//! `KeyRecords`: the records of a key, as their own caller may see them.
 
 use chrono::{DateTime, Utc};
 use database::time::to_rfc3339;
@@ -12,8 +12,21 @@ use envelope::{Caller, OperationId};
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
+use crate::fence::fenced_at;
 use crate::keyed_request::key_digest;
 use crate::{Key, RecordState};
+
+/// What became of a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IdempotencyRecords))]
+pub struct KeyRecords {
+    /// One record for each route that the key was used on, oldest first.
+    pub data: Vec<KeyRecord>,
+    /// When the key was fenced: no record is added any more. Null if it is not fenced.
+    #[serde(serialize_with = "as_rfc3339")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Timestamp>, required))]
+    pub fenced_at: Option<DateTime<Utc>>,
+}
 
 /// One operation of a key.
 #[derive(Debug, Clone, PartialEq, Eq, QueryableByName, Serialize)]
@@ -107,15 +120,18 @@ const RECORDS: &str = "
 
 /// Finds the records of this caller's key on all routes, oldest first. Records of other callers are not visible.
 ///
-/// A command in one transaction has no record until it has committed.
+/// A command in one transaction has no record until it has committed. If the key is fenced, the records are complete.
 ///
 /// # Errors
 /// Database errors.
-pub async fn records_of(connection: &mut Connection, caller: &Caller, key: &Key) -> Result<Vec<KeyRecord>> {
+pub async fn records_of(connection: &mut Connection, caller: &Caller, key: &Key) -> Result<KeyRecords> {
+    let digest = key_digest(caller, key);
+    // Read first, because a record may be added until it is there.
+    let fenced_at = fenced_at(connection, digest).await?;
     let query = diesel::sql_query(RECORDS)
         .bind::<Text, _>(caller.tenant.as_str())
         .bind::<Text, _>(caller.client.as_str())
         .bind::<Text, _>(key.as_str())
-        .bind::<SqlUuid, _>(key_digest(caller, key));
-    Ok(query.get_results(connection).await?)
+        .bind::<SqlUuid, _>(digest);
+    Ok(KeyRecords { data: query.get_results(connection).await?, fenced_at })
 }

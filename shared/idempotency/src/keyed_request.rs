@@ -34,21 +34,15 @@ pub struct KeyedRequest {
 }
 
 impl KeyedRequest {
-    /// The number of this key's advisory lock. If two keys have the same number, one of them gets *in progress* and
-    /// retries.
+    /// The number of this key's advisory lock.
     pub(crate) fn lock_number(&self) -> i64 {
-        lock_number(self.record_key())
+        lock_number(self.key_digest())
     }
 
     /// The digest that finds the key's record in memory.
     pub(crate) fn record_digest(&self) -> [u8; 32] {
-        framed_digest(self.record_key())
-    }
-
-    /// The primary key of the record.
-    fn record_key(&self) -> [&str; 5] {
         let KeyScope { caller, method, route } = &self.scope;
-        [caller.tenant.as_str(), caller.client.as_str(), method, route, self.key.as_str()]
+        framed_digest([caller.tenant.as_str(), caller.client.as_str(), method, route, self.key.as_str()])
     }
 
     /// The request as a new operation.
@@ -57,7 +51,7 @@ impl KeyedRequest {
         Operation { id: OperationId::generate(), seed: self.key_digest(), caller, at }
     }
 
-    /// The digest that finds the key's tombstones.
+    /// The digest that finds the key's tombstones and its fence.
     pub(crate) fn key_digest(&self) -> Uuid {
         key_digest(&self.scope.caller, &self.key)
     }
@@ -78,18 +72,21 @@ impl KeyedRequest {
     }
 }
 
-/// The number of a key's advisory lock, from tenant, client, method, route and key.
-pub(crate) fn lock_number(parts: [&str; 5]) -> i64 {
-    let digest = framed_digest(parts);
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    i64::from_be_bytes(first)
+/// The number of a key's advisory lock. All routes share it, so that a fence holds the key on each of them. If two keys have the same
+/// number, one of them gets *in progress* and retries.
+pub(crate) fn lock_number(key_digest: Uuid) -> i64 {
+    key_digest.as_u64_pair().0.cast_signed()
 }
 
-/// The digest of a key, which its tombstones have instead of the key. The function `idempotency_key_digest` of the database computes the
-/// same. It leaves method and route out, so that one step through the index finds a key on all its routes.
+/// The digest of a key, which its tombstones and its fence have instead of the key.
 pub(crate) fn key_digest(caller: &Caller, key: &Key) -> Uuid {
-    let digest = framed_digest([caller.tenant.as_str(), caller.client.as_str(), key.as_str()]);
+    digest_of_key(caller.tenant.as_str(), caller.client.as_str(), key.as_str())
+}
+
+/// The same of a key as a record has it. The function `idempotency_key_digest` of the database computes the same. It leaves method and
+/// route out, so that one step through the index finds a key on all its routes.
+pub(crate) fn digest_of_key(tenant: &str, client: &str, key: &str) -> Uuid {
+    let digest = framed_digest([tenant, client, key]);
     let mut first = [0; 16];
     first.copy_from_slice(&digest[..16]);
     Uuid::from_bytes(first)

@@ -27,6 +27,8 @@ pub enum RequestEnd {
     Reused,
     /// The response of the key has been erased.
     Expired,
+    /// The key was fenced before its command arrived.
+    Fenced,
     /// The connection was lost during COMMIT. The retry finds the outcome.
     CommitUnknown,
     /// Another error; nothing is committed.
@@ -42,6 +44,7 @@ impl RequestEnd {
             Ok(Outcome::InProgress) => Self::InProgress,
             Ok(Outcome::Reused) => Self::Reused,
             Ok(Outcome::Expired) => Self::Expired,
+            Ok(Outcome::Fenced) => Self::Fenced,
             Err(Error::CommitUnknown(_)) => Self::CommitUnknown,
             Err(_) => Self::Failed,
         }

@@ -47,4 +47,6 @@ pub enum Outcome {
     Reused,
     /// The key was used, and its response has been erased.
     Expired,
+    /// The client has fenced the key before this command was executed; it never is.
+    Fenced,
 }

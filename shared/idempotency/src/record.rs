@@ -66,13 +66,15 @@ pub enum RecordState {
     FailedTerminal,
     /// The response has been erased; the key is still remembered. The state of every tombstone.
     Expired,
+    /// No command is executed under the key any more. The state of every fence, and of no record.
+    Fenced,
 }
 
 impl RecordState {
     /// Reports whether a record in this state has, or had, a response for its key.
     pub(crate) const fn has_response(self) -> bool {
         match self {
-            Self::Started | Self::FailedRetryable => false,
+            Self::Started | Self::FailedRetryable | Self::Fenced => false,
             Self::Completed | Self::Unknown | Self::FailedTerminal | Self::Expired => true,
         }
     }
@@ -80,7 +82,8 @@ impl RecordState {
 
 database::stored_as_text!(RecordState);
 
-/// A record as it was read, with its response if that has not been erased. A tombstone is read as an expired record.
+/// A record as it was read, with its response if that has not been erased. A tombstone is read as an expired record, a fence as one
+/// without an operation.
 #[derive(Debug, Clone, Queryable)]
 pub(crate) struct StoredRecord {
     operation_id: Uuid,
@@ -134,6 +137,9 @@ impl StoredRecord {
     /// Time decides first. Otherwise the outcome would change when a job moves the record to the tombstones, which have no
     /// fingerprint.
     pub(crate) fn outcome(self, request: &KeyedRequest) -> Result<Outcome> {
+        if self.state == RecordState::Fenced {
+            return Ok(Outcome::Fenced);
+        }
         if self.state.has_response() && self.is_expired != Some(false) {
             return Ok(Outcome::Expired);
         }

@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 use envelope::{InvalidName, OperationId, TenantId};
 
 use crate::RecordState;
-use crate::keyed_request::lock_number;
+use crate::keyed_request::{digest_of_key, lock_number};
 use crate::record::{idempotency_record, idempotency_snapshot};
 
 /// The states of a command that had no effect.
@@ -64,7 +64,7 @@ pub async fn release_key(tx: &mut Tx, operation: OperationId) -> Result<KeyRelea
         row.select(columns).first(tx).await.optional()?;
     let Some((tenant, client, method, route, key, state)) = found else { return Ok(KeyRelease::NotFound) };
     // The lock of the request with this key, so that no retry reads the record meanwhile.
-    let number = lock_number([&tenant, &client, &method, &route, &key]);
+    let number = lock_number(digest_of_key(&tenant, &client, &key));
     let is_locked: bool = diesel::select(pg_try_advisory_xact_lock(number)).get_result(tx).await?;
     let held = HeldKey { tenant, method, route, state };
     if !is_locked {

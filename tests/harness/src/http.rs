@@ -68,6 +68,12 @@ impl Request {
     }
 }
 
+/// The fence of a key at a service.
+pub fn fence(part: Part, key: &str) -> Request {
+    let path = format!("/v1/idempotency-keys/{key}/fence");
+    Request { method: Method::POST, ..Request::get(part, path) }
+}
+
 /// The address of one process.
 #[derive(Debug, Clone)]
 pub struct Endpoint {

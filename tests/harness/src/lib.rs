@@ -23,7 +23,7 @@ pub use books::{AllContents, Backlog, Books, Lease, Session};
 pub use contract::DocumentedResponse;
 pub use dev::{Dev, variable};
 pub use error::{Context, Error, Result};
-pub use http::{Client, Endpoint, Request, Response};
+pub use http::{Client, Endpoint, Request, Response, fence};
 pub use kafka::{DEPLOYMENT, Kafka, Positions, deployment, kafka_variables};
 pub use metrics::Metrics;
 pub use of_services::*;

@@ -35,6 +35,10 @@ pub(super) fn outcome_response(outcome: Outcome, settings: &EdgeSettings) -> Res
             &problem_types::KEY_EXPIRED,
             "This key was used before, and its response has been erased. Read the resource to see the result.",
         )),
+        Outcome::Fenced => Err(Problem::new(
+            &problem_types::KEY_FENCED,
+            "The client has fenced this key. This request was not executed, and never will be. Use a new key for a new request.",
+        )),
     }
 }
 

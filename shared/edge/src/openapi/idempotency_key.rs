@@ -1,5 +1,6 @@
 //! The parameter `Idempotency-Key`.
 
+use idempotency::Key;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
@@ -7,6 +8,8 @@ use utoipa::openapi::Required;
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
+
+use crate::{Edge, Problem, problem_types};
 
 /// A key under the default policy, bare or in double quotes. The parameters that RFC 9651 permits after the quotes are
 /// accepted and ignored, and not documented.
@@ -45,7 +48,15 @@ impl IntoParams for IdempotencyKey {
 
 /// The key of `/v1/idempotency-keys/{key}`.
 #[derive(Deserialize)]
-pub(crate) struct KeyInPath(pub(crate) String);
+pub(crate) struct KeyInPath(String);
+
+impl KeyInPath {
+    /// Reads the key as the header's value.
+    pub(crate) fn parse(&self, edge: &Edge) -> Result<Key, Problem> {
+        Key::parse(self.0.as_bytes(), edge.settings.key_policy)
+            .map_err(|error| Problem::new(&problem_types::KEY_INVALID, error.to_string()))
+    }
+}
 
 impl IntoParams for KeyInPath {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {

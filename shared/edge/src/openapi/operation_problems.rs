@@ -12,11 +12,11 @@ use crate::problems::MEDIA_TYPE;
 use crate::{Command, ProblemType, problem_types as p};
 
 /// Any request with a token.
-const CALLER: [&ProblemType; 5] =
-    [&p::UNAUTHENTICATED, &p::FORBIDDEN, &p::RATE_LIMITED, &p::INTERNAL, &p::UNAVAILABLE];
+const CALLER: &[&ProblemType] =
+    &[&p::UNAUTHENTICATED, &p::FORBIDDEN, &p::RATE_LIMITED, &p::INTERNAL, &p::UNAVAILABLE];
 
 /// Any command with a body.
-const BODY: [&ProblemType; 5] = [
+const BODY: &[&ProblemType] = &[
     &p::REQUEST_INVALID,
     &p::REQUEST_TIMEOUT,
     &p::REQUEST_TOO_LARGE,
@@ -25,8 +25,8 @@ const BODY: [&ProblemType; 5] = [
 ];
 
 /// Any command with a key.
-const KEY: [&ProblemType; 5] =
-    [&p::KEY_MISSING, &p::KEY_INVALID, &p::KEY_IN_PROGRESS, &p::KEY_REUSED, &p::KEY_EXPIRED];
+const KEY: &[&ProblemType] =
+    &[&p::KEY_MISSING, &p::KEY_INVALID, &p::KEY_IN_PROGRESS, &p::KEY_REUSED, &p::KEY_EXPIRED, &p::KEY_FENCED];
 
 /// The responses of these problems. Problems of one status share a response.
 pub fn problem_responses<'p>(
@@ -74,7 +74,7 @@ pub struct KeyedProblems<C>(PhantomData<C>);
 
 impl<C: Command> IntoResponses for KeyedProblems<C> {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        responses([CALLER, BODY, KEY].as_flattened(), C::PROBLEMS)
+        responses(&[CALLER, BODY, KEY].concat(), C::PROBLEMS)
     }
 }
 
@@ -83,7 +83,7 @@ pub struct NaturalProblems<C>(PhantomData<C>);
 
 impl<C: Command> IntoResponses for NaturalProblems<C> {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problem_responses([CALLER, BODY].as_flattened().iter().chain(C::PROBLEMS))
+        problem_responses([CALLER, BODY].concat().iter().chain(C::PROBLEMS))
     }
 }
 
@@ -92,7 +92,7 @@ pub struct ReadProblems;
 
 impl IntoResponses for ReadProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        problem_responses(&CALLER)
+        problem_responses(CALLER)
     }
 }
 

@@ -18,7 +18,10 @@ pub(super) struct Group {
 
 pub(super) const GROUPS: &[Group] = &[
     Group { name: "KeyedRequestRefused", kinds: &[&p::REQUEST_INVALID, &p::KEY_MISSING, &p::KEY_INVALID] },
-    Group { name: "KeyConflict", kinds: &[&p::KEY_IN_PROGRESS, &p::KEY_REUSED, &p::KEY_EXPIRED] },
+    Group {
+        name: "KeyConflict",
+        kinds: &[&p::KEY_IN_PROGRESS, &p::KEY_REUSED, &p::KEY_EXPIRED, &p::KEY_FENCED],
+    },
     Group { name: "CommandUnavailable", kinds: &[&p::UNAVAILABLE, &p::COMMIT_UNKNOWN] },
 ];
 

@@ -52,6 +52,8 @@ pub mod problem_types {
         KEY_REUSED = "idempotency-key-reused", 409, "The key was used for another request", retryable: false;
         /// The key's response has been erased.
         KEY_EXPIRED = "idempotency-key-expired", 409, "The key has expired", retryable: false;
+        /// The key was fenced before its command arrived.
+        KEY_FENCED = "idempotency-key-fenced", 409, "The key is fenced", retryable: false;
         /// The token is missing or not valid.
         UNAUTHENTICATED = "unauthenticated", 401, "A valid bearer token is required", retryable: false;
         /// The token lacks a scope.

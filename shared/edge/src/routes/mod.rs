@@ -1,6 +1,7 @@
 //! The routes that every service has: keys, operations, documentation, and the default for unknown paths.
 
 mod docs;
+mod fence_idempotency_key;
 mod get_idempotency_key;
 mod get_operation;
 mod unmatched;

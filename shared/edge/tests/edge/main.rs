@@ -11,6 +11,7 @@ mod bench;
 mod bodies;
 mod conditional;
 mod disconnects;
+mod fences;
 mod issuer;
 mod issuers;
 mod key_records;

@@ -12,7 +12,7 @@ use testkit::identity::{self, AUDIENCE, ISSUER, KEY_ID};
 use crate::bench::{Bench, KEY, SCOPES, json_body, key, order, send};
 
 /// Every route of the shop, with the scope that it requires, if any.
-const ROUTES: [(Method, &str, &str, &str); 11] = [
+const ROUTES: [(Method, &str, &str, &str); 12] = [
     (Method::POST, "/v1/orders", "orders:write", r#"{"lines":[{"sku":"TEA","amount":1}]}"#),
     (Method::POST, "/v1/orders/0190a5c4-7e3b-7abc-8def-0123456789ab/cancel", "orders:write", "{}"),
     (Method::PUT, "/v1/items/TEA", "inventory:write", r#"{"price":1}"#),
@@ -24,6 +24,7 @@ const ROUTES: [(Method, &str, &str, &str); 11] = [
     (Method::GET, "/v1/items/TEA", "orders:read", ""),
     (Method::GET, "/v1/items/TEA/orders", "orders:read", ""),
     (Method::GET, "/v1/idempotency-keys/8e03978e-40d5-43e8-bc93-6894a57f9324", "", ""),
+    (Method::POST, "/v1/idempotency-keys/8e03978e-40d5-43e8-bc93-6894a57f9325/fence", "", ""),
 ];
 
 /// Builds a request to each route, with this header if there is one.

@@ -211,6 +211,7 @@ pub(super) async fn find_outcome(connection: &mut Connection, id: OperationId) -
         RecordState::Completed
         | RecordState::Unknown
         | RecordState::FailedTerminal
-        | RecordState::Expired => Some(Option::try_from(stored)?.map_or(Outcome::Expired, Outcome::Executed)),
+        | RecordState::Expired
+        | RecordState::Fenced => Some(Option::try_from(stored)?.map_or(Outcome::Expired, Outcome::Executed)),
     })
 }

@@ -13,6 +13,7 @@ mod detachment;
 mod erasure;
 mod expiry;
 mod failures;
+mod fence;
 mod group;
 mod lookup_cost;
 mod metrics;

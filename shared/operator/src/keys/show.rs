@@ -31,10 +31,17 @@ impl Show {
         let key = Key::parse(self.key.as_bytes(), context.key_policy)?;
         let caller = Caller { tenant: self.tenant, client: self.client };
         let records = records_of(&mut context.database.connection().await?, &caller, &key).await?;
-        let operations: Vec<KeyOperation> = records.iter().map(KeyOperation::of).collect();
+        let operations: Vec<KeyOperation> = records.data.iter().map(KeyOperation::of).collect();
+        let fenced_at = records.fenced_at.map(to_rfc3339);
         let none = "the client has not used this key, or its transaction has not committed";
-        let sentence = if operations.is_empty() { none } else { "" };
-        Ok(self.read.output(!operations.is_empty(), sentence, &Report { operations }))
+        let fenced = "the client has fenced this key, and no command was executed under it";
+        let sentence = match (operations.is_empty(), &fenced_at) {
+            (true, None) => none,
+            (true, Some(_)) => fenced,
+            (false, _) => "",
+        };
+        let is_known = !operations.is_empty() || fenced_at.is_some();
+        Ok(self.read.output(is_known, sentence, &Report { operations, fenced_at }))
     }
 }
 
@@ -42,6 +49,8 @@ impl Show {
 struct Report {
     /// Oldest first.
     operations: Vec<KeyOperation>,
+    /// From then on no command is executed under the key.
+    fenced_at: Option<String>,
 }
 
 /// One operation of the key.

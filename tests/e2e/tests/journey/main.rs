@@ -8,6 +8,7 @@
 //! The journey of an order to each of its ends, and what may happen on the way.
 
 mod crash_points;
+mod fenced;
 mod followed;
 mod hostile;
 mod killed;

@@ -9,7 +9,9 @@ use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use e2e::{Customer, Load, Options, Responses, Stack, crash_points, own_crash_points};
+use harness::fence;
 use testkit::eventually;
+use uuid::Uuid;
 
 use crate::turn;
 
@@ -55,6 +57,8 @@ fn rounds() -> Vec<Round> {
         "execute.command_done",
         "execute.before_commit",
         "execute.after_commit",
+        "fence.before_commit",
+        "fence.after_commit",
         "relay.page_read",
         "relay.message_sent",
         "relay.before_checkpoint",
@@ -110,7 +114,7 @@ async fn sweep(rounds: Vec<Round>) {
         let began = Instant::now();
         let load = Load::with_others(&customer, &stack.services(1), 1, 1);
         for (program, hits) in &round {
-            take_turn(&mut stack, program, hits).await;
+            take_turn(&mut stack, &customer, program, hits).await;
         }
         for (program, _) in &round {
             stack.ready(program).await;
@@ -122,7 +126,7 @@ async fn sweep(rounds: Vec<Round>) {
 }
 
 /// Kills a program at each of these hits, and starts it again.
-async fn take_turn(stack: &mut Stack, program: &'static str, hits: &[String]) {
+async fn take_turn(stack: &mut Stack, customer: &Customer, program: &'static str, hits: &[String]) {
     stack.stop(program).await;
     for hit in hits {
         let crash = [("IDEM_CRASH", hit.as_str())];
@@ -131,7 +135,7 @@ async fn take_turn(stack: &mut Stack, program: &'static str, hits: &[String]) {
         let more = if hit.starts_with("expire.order_picked") { &soon[..] } else { &[] };
         stack.launch(program, &[&crash, more].concat());
         if stack.ready_or_ended(program).await.is_none() {
-            provoke(stack, program, hit).await;
+            provoke(stack, customer, program, hit).await;
         }
         stack.killed_itself(program, hit).await;
     }
@@ -139,11 +143,17 @@ async fn take_turn(stack: &mut Stack, program: &'static str, hits: &[String]) {
 }
 
 /// Makes the program reach a crash point that the load does not reach.
-async fn provoke(stack: &mut Stack, program: &str, hit: &str) {
+async fn provoke(stack: &mut Stack, customer: &Customer, program: &'static str, hit: &str) {
     if hit.starts_with("shutdown.draining") {
         stack.program(program).terminate().unwrap();
     } else if hit.starts_with("consume.partitions_revoked") {
         rebalance_until_dead(stack, program).await;
+    } else if hit.starts_with("fence.") {
+        let (endpoint, key) = (&stack.endpoints(&[program])[0], Uuid::new_v4().to_string());
+        while stack.has_ended(program).is_none() {
+            // The last one gets no response.
+            let _ = customer.api.client().send(endpoint, &fence(endpoint.instance.part, &key)).await;
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Phased commands: accepted by the handler, and concluded later by a worker.
 
 mod conclusions;
+mod fences;
 mod metrics;
 mod races;
 mod releases;

@@ -1,0 +1,54 @@
+//! `POST /v1/idempotency-keys/{key}/fence`: for a client that gives up. What happened is told, and what did not happen never will.
+
+use std::collections::BTreeMap;
+
+use actix_web::web::{Data, Path};
+use actix_web::{HttpResponse, post};
+use idempotency::{KeyRecords, fence_key, records_of};
+use utoipa::IntoResponses;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::response::Response;
+
+use crate::openapi::KeyInPath;
+use crate::{Edge, Principal, Problem, problem_responses, problem_types as p};
+
+/// The problems of this route. It needs no scope.
+struct FenceProblems;
+
+impl IntoResponses for FenceProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let own = [&p::KEY_INVALID, &p::UNAUTHENTICATED, &p::KEY_IN_PROGRESS];
+        let any = [&p::RATE_LIMITED, &p::INTERNAL, &p::UNAVAILABLE, &p::COMMIT_UNKNOWN];
+        problem_responses(own.iter().chain(&any))
+    }
+}
+
+/// Fence an idempotency key.
+///
+/// For a client that has no response and gives up. Afterwards the records of the key are complete: a command that is not
+/// among them never takes effect. If its request arrives later, it is refused with `idempotency-key-fenced`. A command
+/// among them stays as it is, and a retry gets its response. A phased command may still be under way: read its operation.
+///
+/// A fence is the caller's own, holds on all routes of this service and is never removed. It needs no key and no body, and a
+/// repeated fence changes nothing.
+#[utoipa::path(
+    operation_id = "fenceIdempotencyKey",
+    tag = "idempotency-keys",
+    params(KeyInPath),
+    responses((status = 200, description = "The records of the key", body = KeyRecords), FenceProblems),
+    security(("bearer" = [])),
+)]
+#[post("/v1/idempotency-keys/{key}/fence")]
+pub(super) async fn fence_idempotency_key(
+    who: Principal,
+    key: Path<KeyInPath>,
+    edge: Data<Edge>,
+) -> Result<HttpResponse, Problem> {
+    let key = key.parse(&edge)?;
+    if !fence_key(edge.database(), who.caller(), &key).await? {
+        let detail = "A request with this key is in progress. Wait, then fence the key again.";
+        return Err(Problem::new(&p::KEY_IN_PROGRESS, detail));
+    }
+    let mut connection = edge.database().connection().await?;
+    Ok(HttpResponse::Ok().json(records_of(&mut connection, who.caller(), &key).await?))
+}
