@@ -17,6 +17,7 @@ pub use command_request::{Command, CommandRequest};
 pub use idempotent::Idempotent;
 pub use natural::Natural;
 pub use not_null::not_null;
+pub(crate) use outcome_response::key_in_progress;
 pub use reply::Reply;
 
 /// The header with the key of a command.

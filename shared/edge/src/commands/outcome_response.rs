@@ -23,10 +23,7 @@ pub(super) fn outcome_response(outcome: Outcome, settings: &EdgeSettings) -> Res
             to_http(response, &headers)
         }
         Outcome::Refused(response) => to_http(response, &[]),
-        Outcome::InProgress => Err(Problem::new(
-            &problem_types::KEY_IN_PROGRESS,
-            "The first request with this key is still in progress. Wait, then send the same request again.",
-        )),
+        Outcome::InProgress => Err(key_in_progress()),
         Outcome::Reused => Err(mismatch(
             &problem_types::KEY_REUSED,
             "This key was used for a request with other content. Use a new key for a new request.",
@@ -40,6 +37,14 @@ pub(super) fn outcome_response(outcome: Outcome, settings: &EdgeSettings) -> Res
             "The client has fenced this key. This request was not executed, and never will be. Use a new key for a new request.",
         )),
     }
+}
+
+/// The refusal of a request whose key is in use.
+pub(crate) fn key_in_progress() -> Problem {
+    Problem::new(
+        &problem_types::KEY_IN_PROGRESS,
+        "The first request with this key is still in progress. Wait, then send the same request again.",
+    )
 }
 
 /// The response as it was stored, with additional headers that are not stored.

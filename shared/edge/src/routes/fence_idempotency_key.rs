@@ -9,6 +9,7 @@ use utoipa::IntoResponses;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::response::Response;
 
+use crate::commands::key_in_progress;
 use crate::openapi::KeyInPath;
 use crate::{Edge, Principal, Problem, problem_responses, problem_types as p};
 
@@ -46,8 +47,7 @@ pub(super) async fn fence_idempotency_key(
 ) -> Result<HttpResponse, Problem> {
     let key = key.parse(&edge)?;
     if !fence_key(edge.database(), who.caller(), &key).await? {
-        let detail = "A request with this key is in progress. Wait, then fence the key again.";
-        return Err(Problem::new(&p::KEY_IN_PROGRESS, detail));
+        return Err(key_in_progress());
     }
     let mut connection = edge.database().connection().await?;
     Ok(HttpResponse::Ok().json(records_of(&mut connection, who.caller(), &key).await?))

@@ -2,7 +2,7 @@
 
 use e2e::{Part, Stack};
 use harness::Api;
-use harness::{Client, Request};
+use harness::{Client, Request, fence};
 use serde_json::{Value, json};
 use testkit::identity;
 use uuid::Uuid;
@@ -12,10 +12,13 @@ use crate::recorder::Recorder;
 /// Longer than any body that is accepted.
 const TOO_LONG: usize = 70_000;
 
+/// A key that is fenced at every service.
+const FENCED: &str = "8e03978e-40d5-43e8-bc93-6894a57f9324";
+
 type Wrong = fn(&Request) -> Request;
 
 /// What makes a command wrong.
-const WRONG: [(u16, &str, Wrong); 6] = [
+const WRONG: [(u16, &str, Wrong); 7] = [
     (400, "request-invalid", |request| with_body(request, "{\"colour\": \"red\"}")),
     (413, "request-too-large", |request| with_body(request, &" ".repeat(TOO_LONG))),
     (415, "unsupported-media-type", |request| {
@@ -24,6 +27,7 @@ const WRONG: [(u16, &str, Wrong); 6] = [
     (400, "idempotency-key-missing", |request| request.clone().without_key()),
     (400, "idempotency-key-invalid", |request| request.clone().with_key("two words")),
     (409, "idempotency-key-reused", other),
+    (409, "idempotency-key-fenced", |request| request.clone().with_key(FENCED)),
 ];
 
 pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
@@ -50,12 +54,14 @@ pub(crate) async fn responses(stack: &Stack, recorder: &mut Recorder<'_>) {
     }
 }
 
-/// Reads a key that was never used, and one that cannot be a key.
+/// Reads a key that was never used, and one that cannot be a key. Fences one.
 async fn other_keys(recorder: &mut Recorder<'_>) {
     for service in Part::SERVICES {
         let read = |key: &str| Request::get(service, format!("/v1/idempotency-keys/{key}"));
         recorder.gets(404, "not-found", &read(&Uuid::new_v4().to_string())).await;
         recorder.gets(400, "idempotency-key-invalid", &read("two%20words")).await;
+        recorder.gets(200, "", &fence(service, FENCED)).await;
+        recorder.gets(400, "idempotency-key-invalid", &fence(service, "two%20words")).await;
     }
 }
 

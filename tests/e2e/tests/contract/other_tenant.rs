@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use e2e::{Customer, Part, Stack};
 use harness::{DocumentedResponse, Request, Response};
+use reqwest::Method;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -14,7 +15,7 @@ pub(crate) async fn finds_nothing(stack: &mut Stack, recorder: &Recorder<'_>) {
     stack.at_rest().await;
     let requests = requests_of_callers(recorder);
     let (reads, commands): (Vec<Request>, Vec<Request>) =
-        requests.into_iter().partition(|request| request.body.is_none());
+        requests.into_iter().partition(|request| request.method == Method::GET);
     let own = &recorder.customer.api;
     let mut before = Vec::new();
     for read in &reads {
@@ -47,15 +48,16 @@ fn requests_of_callers(recorder: &Recorder<'_>) -> Vec<Request> {
     requests
 }
 
-/// What is named by a path is not found. A list is empty. Another command is the tenant's own, and no replay.
+/// What is named by a path is not found. A list is empty. Another command is the tenant's own, and no replay. A fence is its own, too.
 fn is_without_effect_on_others(request: &Request, response: &Response) -> bool {
     let path = request.path.split('?').next().unwrap_or_default();
     let is_named = path.split('/').count() > 3 && !of_services::is_list(path);
     let is_empty = |body: Value| body.as_object().is_some_and(|it| it.values().all(is_nothing));
-    match (&request.body, is_named) {
-        (None, true) => response.status == 404,
-        (None, false) => response.status == 200 && is_empty(response.json()),
-        (Some(_), _) => {
+    match (request.method == Method::GET, is_named) {
+        (true, true) => response.status == 404,
+        (true, false) => response.status == 200 && is_empty(response.json()),
+        (false, _) if path.ends_with("/fence") => is_nothing(&response.json()["data"]),
+        (false, _) => {
             [201, 404, 422].contains(&response.status) && response.header("idempotent-replayed").is_none()
         }
     }

@@ -4,7 +4,7 @@
 
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use e2e::{Part, Stack};
-use harness::{Api, Request};
+use harness::{Api, Request, fence};
 use testkit::{Proxy, eventually};
 use uuid::Uuid;
 
@@ -49,9 +49,8 @@ async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: 
 
     let mut owner = stack.database(part).owner().await;
     owner.batch_execute(WAIT_IN_COMMIT).await.unwrap();
-    for written in
-        [Some("INSERT ON idempotency_record"), of_services::written_without_key(part)].into_iter().flatten()
-    {
+    let with_key = ["INSERT ON idempotency_record", "INSERT ON idempotency_fence"];
+    for written in with_key.into_iter().chain(of_services::written_without_key(part)) {
         let trigger = format!(
             "CREATE CONSTRAINT TRIGGER wait_in_commit AFTER {written}
                  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_in_commit()"
@@ -63,7 +62,7 @@ async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: 
         owner.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
         let (lost, ()) = tokio::join!(api.send(&request), async {
             stack.counts(part, WAITING, 1).await;
-            if request.key.is_some() {
+            if request.key.is_some() || is_fence(&request) {
                 recorder.gets(409, "idempotency-key-in-progress", &request).await;
             }
             proxy.cut().await;
@@ -136,9 +135,16 @@ fn second_instance(stack: &Stack, recorder: &Recorder<'_>) -> Api<'static> {
     Api::new(client, move |part| endpoints.iter().filter(|it| it.instance.part == part).cloned().collect())
 }
 
+fn is_fence(request: &Request) -> bool {
+    request.path.ends_with("/fence")
+}
+
 /// The same command with a new key, or other content: so it has something to do.
 fn unsent(request: &Request) -> Request {
     let id = Uuid::new_v4();
+    if is_fence(request) {
+        return fence(request.part, &id.to_string());
+    }
     let body = request.body.as_deref().map(|body| body.replace("Sencha", &format!("Sencha {id}")));
     let again = || Request { body, key: request.key.as_ref().map(|_| id.to_string()), ..request.clone() };
     of_services::unsent(request).unwrap_or_else(again)
