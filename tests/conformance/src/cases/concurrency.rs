@@ -212,7 +212,7 @@ async fn one_of_many_copies_is_refused(trial: &Trial<'_>) -> CaseResult {
 }
 
 /// Sends all requests up to their last byte, then all last bytes.
-async fn at_once(trial: &Trial<'_>, requests: &[Request]) -> CaseResult<Vec<Response>> {
+pub(super) async fn at_once(trial: &Trial<'_>, requests: &[Request]) -> CaseResult<Vec<Response>> {
     let mut connections = try_join_all(requests.iter().map(|request| trial.connect(request))).await?;
     join_all(connections.iter_mut().map(|connection| connection.hold_back(1))).await;
     join_all(connections.iter_mut().map(Connection::finish)).await;

@@ -2,9 +2,10 @@
 
 use tokio::time::Instant;
 
-use super::{Case, DRAFT, IDEM, case};
+use super::{ACP, Case, DRAFT, IDEM, case};
 use crate::case_error::{CaseResult, ensure, given};
 use crate::http::{Request, Response};
+use crate::target::AfterExpiry;
 use crate::trial::Trial;
 
 pub(super) const CASES: &[Case] = &[
@@ -29,6 +30,12 @@ pub(super) const CASES: &[Case] = &[
     )
     .optional(),
     case!(704, the_refusal_of_an_expired_key_is_final, IDEM, "No retry can succeed.").optional(),
+    case!(
+        705,
+        an_expired_key_is_a_new_request,
+        ACP,
+        "Its clients may use a key again after the time that the server publishes."
+    ),
 ];
 
 async fn a_key_is_replayed_until_it_expires(trial: &Trial<'_>) -> CaseResult {
@@ -40,7 +47,19 @@ async fn a_key_is_replayed_until_it_expires(trial: &Trial<'_>) -> CaseResult {
     ensure(age >= life, || format!("after {age:.1?}, the retry got {}", response.summary()))
 }
 
+async fn an_expired_key_is_a_new_request(trial: &Trial<'_>) -> CaseResult {
+    let is_new = trial.target.after_expiry == AfterExpiry::NewRequest;
+    given(is_new.then_some(()), "the target refuses expired keys: after_expiry is not new_request")?;
+    let (request, first) = executed(trial).await?;
+    let response = expired(trial, &request, &first).await?;
+    response.expect_status(&[trial.target.command.status])?;
+    ensure(!trial.is_replay(&response), || "the new response is marked as a replay".to_owned())?;
+    trial.replayed(&request, &response).await?;
+    trial.has_effects(2).await
+}
+
 async fn an_expired_key_is_not_executed_again(trial: &Trial<'_>) -> CaseResult {
+    refuses(trial)?;
     let (request, first) = executed(trial).await?;
     let response = expired(trial, &request, &first).await?;
     trial.is_refusal(&response, |it| &it.expired)?;
@@ -48,6 +67,7 @@ async fn an_expired_key_is_not_executed_again(trial: &Trial<'_>) -> CaseResult {
 }
 
 async fn an_expired_key_is_refused_for_another_body_as_well(trial: &Trial<'_>) -> CaseResult {
+    refuses(trial)?;
     let (request, first) = executed(trial).await?;
     expired(trial, &request, &first).await?;
     // Either refusal is right: the server may have kept the content, or only the key.
@@ -58,10 +78,16 @@ async fn an_expired_key_is_refused_for_another_body_as_well(trial: &Trial<'_>) -
 }
 
 async fn the_refusal_of_an_expired_key_is_final(trial: &Trial<'_>) -> CaseResult {
+    refuses(trial)?;
     let (request, first) = executed(trial).await?;
     let response = expired(trial, &request, &first).await?;
     trial.is_refusal(&response, |it| &it.expired)?;
     ensure(response.header("Retry-After").is_none(), || "the refusal has a Retry-After".to_owned())
+}
+
+fn refuses(trial: &Trial<'_>) -> CaseResult {
+    let refuses = trial.target.after_expiry == AfterExpiry::Refused;
+    given(refuses.then_some(()), "an expired key is a new request to the target")
 }
 
 async fn executed(trial: &Trial<'_>) -> CaseResult<(Request, Response)> {

@@ -4,6 +4,7 @@ mod abuse;
 mod concurrency;
 mod errors;
 mod expiry;
+mod fence;
 mod fingerprint;
 mod grammar;
 mod phased;
@@ -41,6 +42,8 @@ pub enum Group {
     Abuse,
     /// Commands whose outcome comes later: 901 and up.
     Phased,
+    /// Keys that a client gives up: 1001 and up.
+    Fence,
 }
 
 type Running<'t> = Pin<Box<dyn Future<Output = CaseResult> + 't>>;
@@ -84,6 +87,7 @@ impl Case {
 const DRAFT: &str = "IETF draft-07";
 const IDEM: &str = "Idem";
 const STRIPE: &str = "Stripe";
+const ACP: &str = "Agentic Commerce Protocol";
 
 /// `case!(number, function, source, reason)`
 macro_rules! case {
@@ -102,7 +106,7 @@ use case;
 
 /// Every case, by number.
 pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
-    let groups: [&[Case]; 9] = [
+    let groups: [&[Case]; 10] = [
         grammar::CASES,
         replay::CASES,
         fingerprint::CASES,
@@ -112,6 +116,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         expiry::CASES,
         abuse::CASES,
         phased::CASES,
+        fence::CASES,
     ];
     groups.into_iter().flatten()
 }

@@ -8,9 +8,9 @@ use reqwest::header::HeaderName;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Case, DRAFT, IDEM, STRIPE, case};
+use super::{ACP, Case, DRAFT, IDEM, STRIPE, case};
 use crate::case_error::{CaseError, CaseResult, ensure, given};
-use crate::http::{Request, Response};
+use crate::http::{KEY_HEADER, Request, Response};
 use crate::trial::{Trial, new_key_text};
 
 pub(super) const CASES: &[Case] = &[
@@ -77,6 +77,12 @@ pub(super) const CASES: &[Case] = &[
         "no-store forbids caches to keep the response. It belongs to one client."
     )
     .optional(),
+    case!(
+        216,
+        a_response_names_the_key_of_its_request,
+        ACP,
+        "A client that sends many requests finds its command by the key."
+    ),
 ];
 
 /// The rounds of case 209, eight for each way to leave.
@@ -308,4 +314,18 @@ fn is_equal(retry: &Response, first: &Response) -> CaseResult {
     ensure(retry.body == first.body, || {
         format!("the body differs: {} and {}", first.summary(), retry.summary())
     })
+}
+
+async fn a_response_names_the_key_of_its_request(trial: &Trial<'_>) -> CaseResult {
+    given(trial.target.responses.names_key.then_some(()), "the target has no responses.names_key")?;
+    let request = trial.command().with_key(trial.new_key());
+    let key = request.headers.iter().find(|(name, _)| name == KEY_HEADER).map(|(_, value)| value.clone());
+    let first = trial.executed(&request).await?;
+    let again = trial.replayed(&request, &first).await?;
+    let refused = trial.refused(&request.with_body(trial.body("2")), |it| &it.reused).await?;
+    for response in [first, again, refused] {
+        let named = response.header(KEY_HEADER).map(|key| key.as_bytes().to_vec());
+        ensure(named == key, || format!("{} names the key {named:?}", response.summary()))?;
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! `Target`: the file that describes a server.
 
+mod profiles;
 mod requests;
 mod responses;
 mod variables;
@@ -14,7 +15,7 @@ use strum::Display;
 use uuid::Uuid;
 
 use requests::Command;
-pub(crate) use requests::{Preparation, Variant};
+pub(crate) use requests::{Fence, Preparation, Variant};
 pub(crate) use responses::{Refusal, Responses};
 use variables::Variables;
 
@@ -43,6 +44,8 @@ pub struct Target {
     pub(crate) prepare: Vec<Preparation>,
     /// The command that the cases send.
     pub(crate) command: Command,
+    /// How a client gives a key up.
+    pub(crate) fence: Option<Fence>,
     /// How the server refuses a request and marks a replay.
     #[serde(default)]
     pub(crate) responses: Responses,
@@ -52,6 +55,9 @@ pub struct Target {
     /// After how many seconds a key expires, if that is soon enough to wait for. Empty or absent: the cases are skipped.
     #[serde(default)]
     expires_after_seconds: String,
+    /// What a request with an expired key is.
+    #[serde(default)]
+    pub(crate) after_expiry: AfterExpiry,
     /// Cases that the server decides otherwise: number and reason.
     #[serde(default)]
     pub(crate) differs: BTreeMap<String, String>,
@@ -85,6 +91,17 @@ pub(crate) enum Keys {
     /// Any text.
     #[default]
     Any,
+}
+
+/// What a request with an expired key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AfterExpiry {
+    /// Refused: the server still knows the key.
+    #[default]
+    Refused,
+    /// Executed: the key is free.
+    NewRequest,
 }
 
 /// Why a target file cannot be used.
@@ -139,6 +156,7 @@ impl Target {
     pub fn parse(text: &str, given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
         let run = Uuid::new_v4().simple().to_string()[..8].to_owned();
         let mut table: toml::Table = toml::from_str(text)?;
+        profiles::apply(&mut table)?;
         let defaults = table.remove("variables").map(BTreeMap::deserialize).transpose()?.unwrap_or_default();
         let mut file = toml::Value::Table(table);
         Variables { known: given.clone(), defaults, run: run.clone() }.replace(&mut file)?;

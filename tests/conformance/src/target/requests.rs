@@ -101,6 +101,16 @@ pub(crate) struct Operation {
     pub(crate) ended: Vec<String>,
 }
 
+/// A request that gives a key up: what was executed under it is told, and nothing else ever is. A POST without a body, answered by 200.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fence {
+    /// The path, with `{key}`.
+    pub(crate) path: String,
+    /// JSON pointer to the list of commands that were executed under the key.
+    pub(crate) records: String,
+}
+
 /// A request of each tenant before the first case, or before each case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,5 +1,5 @@
 //! How a server refuses a request and marks a replay. The default statuses of `missing`, `in_progress` and `reused` are those
-//! of the IETF draft, which names none for `invalid` and `expired`.
+//! of the IETF draft, which names none for the others.
 
 use serde::Deserialize;
 
@@ -18,8 +18,11 @@ pub(crate) struct Responses {
     pub(crate) in_progress: Refusal,
     pub(crate) reused: Refusal,
     pub(crate) expired: Refusal,
+    pub(crate) fenced: Refusal,
     /// The header of a replay.
     pub(crate) replayed: Option<Marker>,
+    /// A response has the `Idempotency-Key` of its request.
+    pub(crate) names_key: bool,
     /// Headers that a replay repeats with their values.
     pub(crate) repeated: Vec<String>,
 }
@@ -53,7 +56,9 @@ impl Default for Responses {
             in_progress: status(409),
             reused: status(422),
             expired: status(422),
+            fenced: status(409),
             replayed: None,
+            names_key: false,
             repeated: REPEATED.map(str::to_owned).to_vec(),
         }
     }

@@ -143,6 +143,14 @@ impl<'t> Trial<'t> {
         Ok((request.with_key(self.new_key()), &unkeyed.status))
     }
 
+    /// The request at this path, with `{key}`, that gives the key of a request up.
+    pub(crate) fn fence(&self, path: &str, request: &Request) -> Request {
+        let key =
+            request.headers.iter().find(|(name, _)| name == KEY_HEADER).map(|(_, value)| value.as_slice());
+        let key = String::from_utf8_lossy(key.unwrap_or_default()).replace('"', "");
+        self.request("POST", &path.replace("{key}", &key), "").by(request.caller)
+    }
+
     // Sending.
 
     /// Sends a request. The case judges the response.

@@ -18,6 +18,8 @@ use crate::server::routes;
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) keys: Arc<Keys>,
+    /// Tenant, client and key of each fence.
+    pub(crate) fences: Mutex<Vec<[String; 3]>>,
     /// Tenant, id and reference of each thing.
     pub(crate) things: Mutex<Vec<(String, String, String)>>,
     /// Tenant and start of each operation.

@@ -64,6 +64,16 @@ pub(crate) enum Defect {
     MakesAnotherETag,
     /// Replays a state that changes by itself, after two seconds.
     ReplaysALaterState,
+    /// Answers a fence, and executes the command later.
+    ForgetsFences,
+    /// Fences a key of all tenants.
+    FencesForEverybody,
+    /// Refuses the replay of a command whose key was fenced.
+    FencesWhatWasExecuted,
+    /// Fences a key whose command is in progress.
+    FencesBesideACommand,
+    /// Answers the second fence of a key with 404.
+    FencesOnce,
 }
 
 impl Defect {
@@ -116,6 +126,11 @@ impl Defect {
             Self::HasOneScopeForAllRoutes => &[508],
             Self::DropsACustomHeader | Self::MakesAnotherETag => &[202],
             Self::ReplaysALaterState => &[207],
+            Self::ForgetsFences => &[1001],
+            Self::FencesForEverybody => &[1004],
+            Self::FencesWhatWasExecuted => &[1002, 1006],
+            Self::FencesBesideACommand => &[1005],
+            Self::FencesOnce => &[1003],
         }
     }
 }

@@ -93,6 +93,17 @@ impl Keys {
         Claim::First(Guard { keys, scope, fingerprint, is_stored: false })
     }
 
+    /// The records of a key on all routes: whether each has ended.
+    pub(crate) fn of_key(&self, of: &[String; 3]) -> Vec<bool> {
+        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_its = |[tenant, client, _, key]: &KeyScope| [tenant, client, key] == of.each_ref();
+        records
+            .iter()
+            .filter(|(scope, _)| is_its(scope))
+            .map(|(_, record)| record.response.is_some())
+            .collect()
+    }
+
     pub(crate) fn forget(&self) {
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -62,9 +62,34 @@ async fn a_sound_server_passes_every_case() {
         let is_skipped = matches!(result.status, CaseStatus::Skipped(_));
         assert!(result.status == CaseStatus::Passed || (is_expiry && is_skipped), "{report}");
     }
-    assert_eq!(report.cases.len(), 99, "README.md has another number of cases");
+    assert_eq!(report.cases.len(), 107, "README.md has another number of cases");
     let report = run(None, &only(Group::Expiry)).await;
-    assert!(report.cases.iter().all(|result| result.status == CaseStatus::Passed), "{report}");
+    for result in &report.cases {
+        let is_passed = result.status == CaseStatus::Passed;
+        assert!(is_passed || result.case.number == 705, "{report}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_of_the_agentic_commerce_protocol_is_judged_by_its_rules() {
+    let text = format!("profile = \"acp\"\n{}", target_file().replace("keys = \"uuid\"", ""));
+    let mut selection = only(Group::Expiry);
+    for (defect, is_sound) in [(Some(Defect::ExecutesExpiredKeys), true), (None, false)] {
+        let control = Control::start(defect, SHORT).await;
+        let report = Suite::of(&selection).run(&target(&control, &text, true)).await.unwrap();
+        assert_eq!(report.is_conformant(), is_sound, "{report}");
+        let skipped = report.cases.iter().filter(|it| matches!(it.status, CaseStatus::Skipped(_)));
+        let skipped: Vec<u16> = skipped.map(|it| it.case.number).collect();
+        assert_eq!(skipped, [702, 703, 704], "{report}");
+    }
+    // Without members of its own, the target has those of the profile.
+    let without = text.split("[responses]").next().unwrap().to_owned()
+        + "[command]\n"
+        + text.split("[command]\n").nth(1).unwrap();
+    selection = Selection { numbers: vec![216, 301, 302], ..Selection::default() };
+    let control = Control::start(None, LONG).await;
+    let report = Suite::of(&selection).run(&target(&control, &without, false)).await.unwrap();
+    assert!(report.to_string().contains("expected the code idempotency_conflict"), "{report}");
 }
 
 /// The smallest target file of README.md, for this control and this path of the command.

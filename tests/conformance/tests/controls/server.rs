@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use actix_web::http::header::HeaderName;
 use actix_web::web::{self, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use idempotency::canonicalise;
@@ -28,6 +29,7 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
         .route("/things/{id}/changes", web::post().to(change))
         .route("/operations/{id}", web::get().to(operation))
         .route("/notes", web::put().to(note))
+        .route("/keys/{key}/fence", web::post().to(fence))
         .route("/restart", web::post().to(restart))
         .default_service(web::to(unknown));
 }
@@ -47,7 +49,12 @@ fn invalid(instance: &Instance) -> Stored {
 }
 
 async fn make(instance: Data<Instance>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    respond(&instance, &request, payload, "").await.unwrap_or_else(|refused| refused.send())
+    let mut response =
+        respond(&instance, &request, payload, "").await.unwrap_or_else(|refused| refused.send());
+    if let Some(key) = request.headers().get("Idempotency-Key") {
+        response.headers_mut().insert(HeaderName::from_static("idempotency-key"), key.clone());
+    }
+    response
 }
 
 /// A path that no route has.
@@ -109,6 +116,7 @@ async fn respond(
     let body = body(payload, has(Defect::RunsOnACutBody)).await?;
     let _lock = if has(Defect::HasOneLock) { Some(instance.memory.one.lock().await) } else { None };
     let key = key(instance, request)?;
+    let of = [caller.tenant.clone(), caller.client.clone(), key.clone()];
     let scope: KeyScope = if has(Defect::HasOneScopeForAllTenants) {
         [String::new(), String::new(), String::new(), key]
     } else {
@@ -132,7 +140,7 @@ async fn respond(
         return Err(invalid(instance));
     }
     loop {
-        match instance.keys.claim(&scope, &fingerprint, instance.life, instance.defect) {
+        match claim(instance, &of, &scope, &fingerprint)? {
             Claim::First(guard) => {
                 let response = execute(instance, &caller, path, &value).await;
                 if has(Defect::LosesTheRecordOfACutConnection) {
@@ -163,6 +171,44 @@ async fn respond(
             Claim::Replay(stored) => return Ok(replay(instance, stored)),
         }
     }
+}
+
+/// Claims the key, unless it is fenced and has no record.
+fn claim(
+    instance: &Instance,
+    of: &[String; 3],
+    scope: &KeyScope,
+    fingerprint: &[u8],
+) -> Result<Claim, Stored> {
+    let has = |defect| instance.defect == Some(defect);
+    // Held until the key is claimed, so that no fence comes between.
+    let fences = instance.memory.fences.lock().unwrap();
+    let is_fenced =
+        fences.iter().any(|fence| fence == of || (has(Defect::FencesForEverybody) && fence[2] == of[2]));
+    if is_fenced && (instance.keys.of_key(of).is_empty() || has(Defect::FencesWhatWasExecuted)) {
+        return Err(refusal(409, "fenced", false));
+    }
+    Ok(instance.keys.claim(scope, fingerprint, instance.life, instance.defect))
+}
+
+/// Gives a key up.
+async fn fence(instance: Data<Instance>, request: HttpRequest, key: web::Path<String>) -> HttpResponse {
+    let has = |defect| instance.defect == Some(defect);
+    let Some(caller) = caller(&request) else { return refusal(401, "unauthenticated", false).send() };
+    let of = [caller.tenant, caller.client, key.into_inner()];
+    let mut fences = instance.memory.fences.lock().unwrap();
+    let mut used = instance.keys.of_key(&of);
+    if used.contains(&false) && !has(Defect::FencesBesideACommand) {
+        return refusal(409, "in-progress", true).send();
+    }
+    used.retain(|has_ended| *has_ended);
+    if fences.contains(&of) && has(Defect::FencesOnce) {
+        return refusal(404, "not-found", false).send();
+    }
+    if !has(Defect::ForgetsFences) {
+        fences.push(of);
+    }
+    HttpResponse::Ok().json(json!({ "used": used }))
 }
 
 fn replay(instance: &Instance, mut stored: Stored) -> HttpResponse {
@@ -201,7 +247,10 @@ async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Val
     let is_met = matches!(
         instance.defect,
         None | Some(
-            Defect::ChecksThenInserts | Defect::BlocksDuplicates | Defect::LosesTheRecordOfACutConnection
+            Defect::ChecksThenInserts
+                | Defect::BlocksDuplicates
+                | Defect::LosesTheRecordOfACutConnection
+                | Defect::FencesBesideACommand
         )
     );
     if is_met {
