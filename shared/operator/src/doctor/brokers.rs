@@ -1,5 +1,7 @@
 //! The brokers: reachable, with every topic that the service needs, and without a long way to go for its consumer.
 
+use std::collections::BTreeMap;
+
 use envelope::Topics;
 use inbox::Consumer;
 use messaging::topics::{TopicSpec, TopicState, describe};
@@ -11,6 +13,8 @@ use crate::Installation;
 /// The lag at which the alert `ConsumerLagGrows` looks, in messages.
 const LAG: i64 = 1_000;
 
+/// The subject of the properties of topics.
+const PROPERTIES: &str = "topic properties";
 const POLICY: &str = "cleanup.policy";
 const MIN_IN_SYNC: &str = "min.insync.replicas";
 
@@ -86,33 +90,32 @@ fn examine_replicas(found: &[TopicState]) -> Option<Finding> {
 
 /// The properties without which a topic loses events.
 async fn examine_properties(brokers: &Brokers, found: &[TopicState]) -> Finding {
-    const SUBJECT: &str = "topic properties";
     let names: Vec<String> = found.iter().map(|topic| topic.name.clone()).collect();
-    let properties = match admin::topic_properties(brokers, &names, &[POLICY, MIN_IN_SYNC]).await {
-        Ok(properties) => properties,
+    match admin::topic_properties(brokers, &names, &[POLICY, MIN_IN_SYNC]).await {
+        Ok(properties) => judge_properties(found, &properties),
         Err(error) => {
-            return Finding::warning(
-                SUBJECT,
-                error,
-                "give the user DescribeConfigs on these topics, or look by the cluster's tools",
-            );
+            let cure = "give the user DescribeConfigs on these topics, or look by the cluster's tools";
+            Finding::warning(PROPERTIES, error, cure)
         }
-    };
+    }
+}
+
+fn judge_properties(found: &[TopicState], properties: &BTreeMap<(String, &'static str), String>) -> Finding {
     let of = |topic: &TopicState, property| properties.get(&(topic.name.clone(), property));
     let compacted = found.iter().find(|topic| of(topic, POLICY).is_some_and(|it| it.contains("compact")));
     if let Some(topic) = compacted {
         let cure = format!("set {POLICY}=delete: compaction removes events that a consumer has not read");
-        return Finding::fault(SUBJECT, format!("{} is compacted", topic.name), cure);
+        return Finding::fault(PROPERTIES, format!("{} is compacted", topic.name), cure);
     }
     let risky =
         |topic: &&TopicState| topic.replicas > 1 && of(topic, MIN_IN_SYNC).is_some_and(|it| it == "1");
     match found.iter().find(risky) {
         Some(topic) => Finding::warning(
-            SUBJECT,
+            PROPERTIES,
             format!("{} has {MIN_IN_SYNC}=1", topic.name),
             format!("set {MIN_IN_SYNC}=2: otherwise an acknowledged event may be on one disk alone"),
         ),
-        None => Finding::ok(SUBJECT, "records stay for the time of retention"),
+        None => Finding::ok(PROPERTIES, "records stay for the time of retention"),
     }
 }
 
@@ -155,4 +158,32 @@ async fn lag(topics: &Topics, brokers: &Brokers, consumer: &Consumer) -> Finding
         seen,
         "start more instances, up to one for each partition (docs/alerts.md#consumerlaggrows)",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Grade;
+
+    /// The finding about a topic with so many replicas.
+    fn judged(replicas: usize, policy: &str, min_in_sync: &str) -> Finding {
+        let (name, leaderless) = ("orders.events".to_owned(), [].into());
+        let values = [(POLICY, policy), (MIN_IN_SYNC, min_in_sync)];
+        let properties = values.map(|(property, value)| ((name.clone(), property), value.to_owned())).into();
+        let topic = TopicState { name, partitions: 6, leaderless, replicas, in_sync: replicas };
+        judge_properties(&[topic], &properties)
+    }
+
+    #[test]
+    fn of_several_replicas_one_in_sync_must_not_suffice_and_compaction_is_a_fault() {
+        for (replicas, policy, min_in_sync, grade) in [
+            (1, "delete", "1", Grade::Ok),
+            (2, "delete", "1", Grade::Warning),
+            (3, "delete", "2", Grade::Ok),
+            (3, "compact,delete", "2", Grade::Fault),
+        ] {
+            let finding = judged(replicas, policy, min_in_sync);
+            assert_eq!(finding.grade, grade, "{finding:?}");
+        }
+    }
 }
