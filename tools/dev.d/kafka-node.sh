@@ -9,6 +9,7 @@
 #
 # IDEM_KAFKA_TLS=FOLDER makes the broker accept TLS alone: `broker.pem` (its key and its chain), `ca.pem`. Clients log in by
 # SCRAM-SHA-512 or PLAIN as `idem` with the password of the file `password`; without that file they show a certificate.
+# With a file `super_users` an authorizer refuses all other users what no rule allows.
 # With a file `jwks.json` they may also log in by OAUTHBEARER, with a token for the audience `idem` that one of its keys has signed.
 set -euo pipefail
 
@@ -69,6 +70,11 @@ ssl.keystore.location=$IDEM_KAFKA_TLS/broker.pem
 ssl.truststore.type=PEM
 ssl.truststore.location=$IDEM_KAFKA_TLS/ca.pem
 PROPERTIES
+  if [[ -e $IDEM_KAFKA_TLS/super_users ]]; then
+    echo authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+    # The controller's listener, which only the broker uses, has no login.
+    echo "super.users=User:ANONYMOUS;$(<"$IDEM_KAFKA_TLS/super_users")"
+  fi
   if [[ $(client_protocol) == SSL ]]; then
     echo ssl.client.auth=required
     return

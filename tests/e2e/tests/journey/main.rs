@@ -18,4 +18,5 @@ mod of_services;
 mod outages;
 mod races;
 mod repeated;
+mod rights;
 mod starting;
