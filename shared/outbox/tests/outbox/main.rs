@@ -26,4 +26,5 @@ mod republish;
 mod republished;
 mod restored;
 mod retention;
+mod rights;
 mod status;
