@@ -1,12 +1,17 @@
 //! The rights of deploy/production/kafka.sh, on a broker with an authorizer: each service can do its own work, and no other one's.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use envelope::Topics;
 use futures_util::future::join_all;
 use messaging::{Brokers, NotAcknowledged, Publisher, Record, Subscription, SubscriptionSettings, admin};
 use services::{ALL, Service};
 use testkit::GuardedBroker;
+use tokio::time::timeout;
+
+/// Longer than a message needs to arrive.
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A service, and the broker as its user sees it.
 struct User {
@@ -54,7 +59,7 @@ impl User {
         let mut subscription = Subscription::start(&self.brokers, settings).unwrap();
         let (mut found, expected) = (BTreeSet::new(), BTreeSet::from_iter(self.reads()));
         while found != expected {
-            let batch = subscription.next().await.unwrap();
+            let batch = timeout(LIMIT, subscription.next()).await.expect("a message of each topic").unwrap();
             found.extend(batch.messages().iter().map(|message| message.topic.to_string()));
             batch.done();
         }
