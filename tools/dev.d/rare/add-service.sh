@@ -126,14 +126,13 @@ rename_words() { # service; reads and writes
 # The lines outside of its folder, where a format has no way to find it. A project that was made from this one remembers its services.
 tell_the_others() { # checkout service
   local checkout=$1 service=$2 folder=$1/services/$2
-  COMPOSE=$(<"$folder/compose.yml") edit_lines "$checkout/docker-compose.yml" 's/^/$ENV{COMPOSE}\n\n/ if /^volumes:/' &&
-    edit_lines "$checkout/docker-compose.observability.yml" 's/^/  '"$service"': { <<: *observed }\n/ if /^  \w+: \{ <<: \*observed \}/ and !$told++' &&
+  edit_lines "$checkout/docker-compose.yml" 's|^|  - services/'"$service"'/compose.yml\n| if m|^  - services/| and !$told++' &&
     edit_lines "$checkout/deploy/prometheus/prometheus.yml" 's|$|\n  - ../../services/'"$service"'/prometheus.yml| if /^scrape_config_files:/' &&
     edit_lines "$checkout/deploy/kubernetes/base/kustomization.yaml" \
       's|^|  - ../../../services/'"$service"'/kubernetes\n| if m|/services/| and !$told++' &&
     edit_lines "$checkout/deploy/kubernetes/autoscaling/kustomization.yaml" \
       's|^|  - ../../../services/'"$service"'/kubernetes/autoscaling\n| if m|/services/| and !$told++' &&
-    cat "$folder/problems.md" >>"$checkout/docs/problems.md" && rm "$folder/compose.yml" "$folder/problems.md" || return
+    cat "$folder/problems.md" >>"$checkout/docs/problems.md" && rm "$folder/problems.md" || return
   [[ ! -e $checkout/origin.toml ]] || edit_lines "$checkout/origin.toml" 's/^services = \[.*\K\]/, "'"$service"'"]/; s/\[, /[/'
 }
 

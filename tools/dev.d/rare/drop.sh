@@ -58,7 +58,7 @@ drop_service() ( # checkout service
     forget_drops || exit
   fi
   rm -rf "services/${service:?}" "migrations/$service" openapi/{,released/}"$service.json" &&
-    forget_parts "${parts[@]}" && forget_how_tos ${how_tos[@]+"${how_tos[@]}"} &&
+    forget_parts "$service" && forget_how_tos ${how_tos[@]+"${how_tos[@]}"} &&
     forget_in_documents "$operations" "$(comm -23 <(echo "$tests") <(test_names))" "${parts[@]}" || exit
   exit "$left"
 )
@@ -83,12 +83,10 @@ forget_drops() {
 }
 
 # The lines that tell_the_others has written, or that stand there for the first services.
-forget_parts() { # service, names of the parts beside it
-  local service=$1 file parts
-  parts=$(alternatives "$@")
-  for file in docker-compose.yml docker-compose.observability.yml; do delete_blocks "$file" "  (?:$parts): ?"; done
-  for file in docker-compose.observability.yml deploy/prometheus/prometheus.yml deploy/kubernetes/{base,autoscaling}/kustomization.yaml; do
-    edit_text "$file" "s|^[^\n]*/services/$service/[^\n]*\n||mg"
+forget_parts() { # service
+  local service=$1 file
+  for file in docker-compose.yml docker-compose.observability.yml deploy/prometheus/prometheus.yml deploy/kubernetes/{base,autoscaling}/kustomization.yaml; do
+    edit_text "$file" "s|^[^\n]*\bservices/$service/[^\n]*\n||mg"
   done
   edit_text deploy/kubernetes/overlays/example/routes.yaml "s/^---\n(?:(?!---\n)[^\n]*\n)*?  name: $service\n(?:(?!---\n)[^\n]*\n)*//mg"
   for file in deploy/grafana/boards/*.json; do

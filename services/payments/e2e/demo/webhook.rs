@@ -13,7 +13,7 @@ use crate::clients::concurrently;
 use crate::demo::{Demo, LIMIT};
 use crate::report::Step;
 
-/// The secret in docker-compose.yml.
+/// The secret in compose.yml.
 const OF_CONTAINERS: &str = "whsec_idem";
 const TIMES: usize = 10;
 const KIND: &str = "payment_intent.succeeded";
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_demo_signs_with_the_secret_that_the_containers_have() {
-        let file = include_str!("../../../../docker-compose.yml");
+        let file = include_str!("../../compose.yml");
         for variable in ["IDEM_WEBHOOK__SECRET", "IDEM_PROCESSOR__WEBHOOK_SECRETS"] {
             assert!(file.contains(&format!("{variable}: {OF_CONTAINERS}\n")), "{variable}");
         }

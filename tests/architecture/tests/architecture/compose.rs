@@ -1,9 +1,10 @@
-//! docker-compose.yml uses the same compiler, servers and roles as `./dev`, and restricts every container.
+//! docker-compose.yml, with the files that it includes, uses the same compiler, servers and roles as `./dev`, and restricts every container.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use architecture::services;
+use serde_json::{Value, json};
 
 fn text(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -16,32 +17,56 @@ fn between(text: &str, before: &str, after: &str) -> String {
     rest.split(after).next().unwrap().trim().to_owned()
 }
 
-/// Returns the lines of each service by name. Lines of a YAML anchor are under the anchor's name.
-fn blocks(compose: &str) -> BTreeMap<String, Vec<String>> {
-    let (mut blocks, mut name) = (BTreeMap::<String, Vec<String>>::new(), None);
-    for line in compose.lines().filter(|line| !line.trim_start().starts_with('#')) {
-        let indent = line.len() - line.trim_start().len();
-        let anchor = line.split_once(": &").map(|(_, anchor)| anchor.trim().to_owned());
-        match (indent, line.trim().strip_suffix(':')) {
-            (0, _) => name = anchor,
-            (2, Some(service)) => name = Some(service.to_owned()),
-            _ => {}
-        }
-        if let Some(name) = &name {
-            blocks.entry(name.clone()).or_default().push(line.trim().to_owned());
-        }
+/// The containers of a compose file and of the files that it includes, each with what it extends.
+pub(crate) fn containers(file: &str) -> BTreeMap<String, Value> {
+    let compose = parsed(file);
+    let includes = compose["include"].as_array().into_iter().flatten();
+    let included = includes.map(|included| included["path"].as_str().or(included.as_str()).unwrap());
+    let mut containers: BTreeMap<String, Value> =
+        included.flat_map(|path| containers(&beside(file, path))).collect();
+    for name in compose["services"].as_object().unwrap().keys() {
+        let other = containers.insert(name.clone(), container(file, name));
+        assert!(other.is_none(), "{name} is in {file} and in a file that it includes");
     }
-    blocks
+    containers
 }
 
-/// Reports whether a line is in the block itself or in an anchor that it merges.
-fn says(blocks: &BTreeMap<String, Vec<String>>, name: &str, wanted: &str) -> bool {
-    let lines = &blocks[name];
-    lines.iter().any(|line| line.starts_with(wanted))
-        || lines
-            .iter()
-            .filter_map(|line| line.strip_prefix("<<: *"))
-            .any(|anchor| blocks.contains_key(anchor) && says(blocks, anchor, wanted))
+fn container(file: &str, name: &str) -> Value {
+    let mut own = parsed(file)["services"][name].take();
+    let Some(extends) = own.as_object_mut().unwrap_or_else(|| panic!("{file}: {name}")).remove("extends")
+    else {
+        return own;
+    };
+    let base = extends["file"].as_str().map_or_else(|| file.to_owned(), |path| beside(file, path));
+    let mut container = container(&base, extends["service"].as_str().unwrap());
+    merge(&mut container, own);
+    container
+}
+
+fn merge(base: &mut Value, own: Value) {
+    match (base, own) {
+        (Value::Object(base), Value::Object(own)) => {
+            own.into_iter().for_each(|(name, value)| merge(base.entry(name).or_insert(Value::Null), value));
+        }
+        (base, own) => *base = own,
+    }
+}
+
+fn parsed(file: &str) -> Value {
+    serde_saphyr::from_str(&text(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The path of a file, as the other one names it.
+fn beside(file: &str, path: &str) -> String {
+    let mut folders: Vec<&str> = file.split('/').collect();
+    folders.pop();
+    for name in path.split('/') {
+        match name {
+            ".." => drop(folders.pop()),
+            name => folders.push(name),
+        }
+    }
+    folders.join("/")
 }
 
 /// The containers that run a program of this project.
@@ -73,7 +98,10 @@ fn no_image_contains_the_lab() {
         assert!(!dockerfile.contains(everything), "the Dockerfile has {everything}");
     }
     for file in ["docker-compose.yml", "docker-compose.observability.yml"] {
-        assert!(!text(file).split(|c: char| !c.is_alphanumeric()).any(|word| word == "lab"), "{file}");
+        for (name, container) in containers(file) {
+            let text = format!("{name}: {container}");
+            assert!(!text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "lab"), "{text}");
+        }
     }
 }
 
@@ -88,12 +116,12 @@ fn only_identity_and_the_stand_in_run_the_image_with_the_tools_of_the_demo() {
     let copies: Vec<&String> = stages.iter().filter(|stage| stage.contains("/development/")).collect();
     assert!(matches!(copies[..], [stage] if stage.starts_with("base AS development\n")), "{copies:?}");
 
-    let blocks = blocks(&text("docker-compose.yml"));
-    let is_service = |name: &String| services::names().contains(name);
+    let containers = containers("docker-compose.yml");
     for name in programs() {
-        let develops = says(&blocks, &name, "build: *development");
-        assert_eq!(develops, !is_service(&name), "{name}");
-        assert!(says(&blocks, &name, "build: { context: ., target: services,"), "{name}");
+        let target = if services::names().contains(&name) { "services" } else { "development" };
+        let build =
+            json!({ "context": "../..", "target": target, "args": { "PROFILE": "${IMAGE_PROFILE:-quick}" } });
+        assert_eq!(containers[&name]["build"], build, "{name}");
     }
 }
 
@@ -108,46 +136,48 @@ fn containers_run_the_servers_that_dev_fetches() {
 
 #[test]
 fn every_container_is_contained() {
-    let compose = text("docker-compose.yml");
-    let blocks = blocks(&compose);
-    for name in programs().into_iter().chain(SERVERS.map(str::to_owned)) {
-        for rule in [
-            "read_only: true",
-            "cap_drop: [ALL]",
-            "security_opt: [\"no-new-privileges:true\"]",
-            "init: true",
-            "restart: unless-stopped",
-            "mem_limit:",
-            "stop_grace_period:",
-            "healthcheck:",
+    let ours = containers("docker-compose.yml");
+    let names: BTreeSet<String> = programs().into_iter().chain(SERVERS.map(str::to_owned)).collect();
+    assert_eq!(ours.keys().cloned().collect::<BTreeSet<_>>(), names);
+    for (name, container) in &ours {
+        assert!(container["stop_grace_period"].is_string(), "{name} has no stop_grace_period");
+        assert!(container["healthcheck"]["test"].is_array(), "{name} has no healthcheck");
+    }
+    for (name, container) in containers("docker-compose.observability.yml") {
+        for (rule, value) in [
+            ("read_only", json!(true)),
+            ("cap_drop", json!(["ALL"])),
+            ("security_opt", json!(["no-new-privileges:true"])),
+            ("init", json!(true)),
+            ("restart", json!("unless-stopped")),
         ] {
-            assert!(says(&blocks, &name, rule), "{name} has no {rule}");
+            assert_eq!(container[rule], value, "{rule} of {name}");
+        }
+        assert!(container["mem_limit"].is_string(), "{name} has no mem_limit");
+        assert!(
+            container["container_name"].is_null(),
+            "{name}: a container_name prevents two checkouts from running side by side"
+        );
+        for port in container["ports"].as_array().into_iter().flatten() {
+            assert!(
+                port.as_str().unwrap().starts_with("127.0.0.1:${"),
+                "the port is open to other machines, or has no variable: {port}"
+            );
         }
     }
-    let ports: Vec<&str> = compose.lines().filter(|line| line.trim().starts_with("ports:")).collect();
-    assert_eq!(ports.len(), services::names().len() + ::services::BESIDE.len() + 2); // with PostgreSQL and Kafka
-    for port in ports {
-        assert!(
-            port.contains("\"127.0.0.1:${"),
-            "the port is open to other machines, or has no variable: {port}"
-        );
-    }
-    assert!(
-        !compose.contains("container_name"),
-        "a container_name prevents two checkouts from running side by side"
+    let published = ours.iter().filter(|(_, container)| container["ports"].is_array()).map(|(name, _)| name);
+    assert_eq!(
+        published.cloned().collect::<BTreeSet<_>>(),
+        names.into_iter().filter(|name| name != "identity").collect()
     );
 }
 
 #[test]
 fn all_but_kafka_fits_into_a_gigabyte_with_three_services() {
-    let blocks = blocks(&text("docker-compose.yml"));
+    let containers = containers("docker-compose.yml");
     let limit = |name: &str| -> u32 {
-        // A container's own limit overrides that of the anchor which it merges.
-        let anchor = blocks[name].iter().find_map(|line| line.strip_prefix("<<: *"));
-        let lines = blocks[name].iter().chain(anchor.map(|anchor| &blocks[anchor]).into_iter().flatten());
-        let limit = lines.into_iter().find_map(|line| line.strip_prefix("mem_limit: "));
-        let number = limit.and_then(|limit| limit.split('m').next()).expect("a limit in MiB");
-        number.parse().unwrap()
+        let limit = containers[name]["mem_limit"].as_str().and_then(|limit| limit.strip_suffix('m'));
+        limit.expect("a limit in MiB").parse().unwrap()
     };
     for service in services::names() {
         assert!(limit(&service) <= 160, "{service}: {} MiB", limit(&service));

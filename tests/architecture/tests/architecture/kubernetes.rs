@@ -55,7 +55,7 @@ fn resources_of(folder: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The number behind a name in a settings file or in docker-compose.yml.
+/// The number behind a name in a settings file or in deploy/compose/bases.yml.
 fn number(text: &str, name: &str) -> u64 {
     let (_, rest) = text.split_once(name).unwrap_or_else(|| panic!("no {name}"));
     let digits: String =
@@ -145,9 +145,9 @@ fn service(deployment: &Value, resources: &[Value], wrong: &mut impl FnMut(&str)
     if pause == 0 || grace < Some(pause + drain + STEPS_AFTER_DRAIN) {
         wrong("preStop and drain take longer than the grace period, or there is no preStop");
     }
-    let memory = number(&text("docker-compose.yml"), "x-service: &service\n  <<: *program\n  mem_limit");
+    let memory = number(&text("deploy/compose/bases.yml"), "\n  service:\n");
     if at(container, "/resources/limits/memory") != &json!(format!("{memory}Mi")) {
-        wrong(&format!("the limit of memory is not the {memory} MiB of docker-compose.yml"));
+        wrong(&format!("the limit of memory is not the {memory} MiB of deploy/compose/bases.yml"));
     }
     let mut secrets = list(&spec["volumes"]).filter_map(|volume| at(volume, "/secret/secretName").as_str());
     if secrets.any(|secret| secret.ends_with("-owner")) {

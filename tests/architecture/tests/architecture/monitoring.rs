@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::compose::containers;
+
 /// How the names of our metrics begin, beside those of a service, which begin with its name.
 const FAMILIES: [&str; 8] =
     ["idempotency_", "outbox_", "inbox_", "http_", "database_", "idem_", "job_", "invariant_"];
@@ -115,8 +117,9 @@ fn every_alert_is_named_beside_a_graph() {
 /// Prometheus beside the containers reads each service where it listens, and every mounted file is there.
 #[test]
 fn the_containers_of_monitoring_fit_those_of_the_services() {
-    let (services, monitoring) = (text("docker-compose.yml"), text("docker-compose.observability.yml"));
-    let monitoring: Value = serde_saphyr::from_str(&monitoring).unwrap();
+    let containers = containers("docker-compose.observability.yml");
+    let monitoring: Value = serde_saphyr::from_str(&text("docker-compose.observability.yml")).unwrap();
+    let settings = text(monitoring["include"][0]["env_file"].as_str().unwrap());
     for name in architecture::services::names() {
         let scraped = text(&format!("services/{name}/prometheus.yml"));
         let scraped: Value = serde_saphyr::from_str(&scraped).unwrap();
@@ -126,16 +129,23 @@ fn the_containers_of_monitoring_fit_those_of_the_services() {
         assert_eq!(target["labels"]["application"], "idem", "{name}: the alerts are about this label");
         let target = target["targets"][0].as_str().unwrap();
         let port: u16 = target.strip_prefix(&format!("{name}:")).unwrap().parse().unwrap();
+        let published = containers[&name]["ports"][0].as_str().unwrap();
         assert!(
-            services.contains(&format!(":{}\"]", port - 1000)),
+            published.ends_with(&format!(":{}", port - 1000)),
             "{name} does not listen on {}",
             port - 1000
         );
-        let environment = &monitoring["services"][&name]["environment"];
-        assert_eq!(environment["IDEM_ADMIN__BIND"], "0.0.0.0", "{name}");
-        let collector = environment["IDEM_TRACES__ENDPOINT"].as_str().unwrap();
+        // `${NAME:-default}`, whose value is in the settings.
+        let setting = |variable: &str| {
+            let value = containers[&name]["environment"][variable].as_str().unwrap();
+            let named = value.strip_prefix("${").and_then(|value| value.split(":-").next()).unwrap();
+            let set = settings.lines().find_map(|line| line.strip_prefix(&format!("{named}=")));
+            set.unwrap_or_else(|| panic!("{named} is not set")).to_owned()
+        };
+        assert_eq!(setting("IDEM_ADMIN__BIND"), "0.0.0.0", "{name}");
+        let collector = setting("IDEM_TRACES__ENDPOINT");
         let host = collector.strip_prefix("http://").and_then(|url| url.split(':').next()).unwrap();
-        assert!(monitoring["services"][host].is_object(), "{name}: there is no container {host}");
+        assert!(containers.contains_key(host), "{name}: there is no container {host}");
     }
     let main: Value = serde_saphyr::from_str(&text("deploy/prometheus/prometheus.yml")).unwrap();
     let listed = |member: &str, file: &str| {

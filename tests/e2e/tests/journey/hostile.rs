@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 /// Of each kind.
 const CLIENTS: usize = 200;
 
-/// The memory limit of a service in docker-compose.yml.
+/// The memory limit of a service in deploy/compose/bases.yml.
 const LIMIT_MIB: f64 = 160.0;
 
 async fn holds(address: &str, bytes: &[u8]) -> TcpStream {

@@ -13,7 +13,7 @@ use harness::{Part, Result};
 /// Connections of the other clients.
 const CONNECTIONS: usize = 8;
 
-/// The memory limit of a service in docker-compose.yml.
+/// The memory limit of a service in deploy/compose/bases.yml.
 const LIMIT_MIB: f64 = 160.0;
 
 /// Measures the same load alone and beside the hostile clients, in turn.
