@@ -37,7 +37,10 @@ drop_inventory() {
   change_text services/orders/src/api/get_catalogue_entry.rs 's/^\/\/\/\n\/\/\/ The catalogue is a copy.*?(?=^#)//ms'
   change_text services/orders/tests/orders/reading.rs 's/\\"2\\"/\\"3\\"/g; s/\\"1\\"/\\"2\\"/g'
   change_text services/orders/tests/orders/peers.rs 's/^(\/\/! Events of )inventory and /$1/'
-  change_text services/orders/conformance.toml 's/^INVENTORY = [^\n]*\n//m; s/ orders learns of it by an event\.//; s/^server = "\$\{INVENTORY\}"\n//m; s/v1\/items/v1\/catalogue/; s/An order without stock is soon cancelled by itself/An order is soon confirmed/'
+  change_text services/orders/conformance.toml 's/ orders learns of it by an event\.//; s/An order without stock is soon cancelled by itself/An order is soon confirmed/'
+  for file in $(git ls-files {services,skeleton}/'*/conformance.toml'); do
+    edit_text "$file" 's/^INVENTORY = [^\n]*\n//m; s/\[\[prepare\]\]\nserver = "\$\{INVENTORY\}"\nmethod = "POST".*?\n\n//s; s/\$\{INVENTORY\}/\${ORDERS}/; s/v1\/items/v1\/catalogue/'
+  done
   change_text services/orders/alerts.yml 's/inventory releases the stock and (?=payments)//'
   change_text tests/fuzz/schemathesis.toml 's/"putItem"/"putCatalogueEntry"/'
   change_text deploy/prometheus/alerts_test.yml 's/inventory/payments/g'

@@ -13,7 +13,7 @@ drop_payments() {
   change_text Cargo.toml 's/"tools\/(?:bench|lab|stripe-sim)",? ?//g; s/, \]/]/'
   change_text tools/dev.d/rare/fuzz-bytes.sh 's/^(?:signature|form) [^\n]*\n//mg; s/\n\n(?=# The counters)/"\n\n/'
   delete_blocks openapi/events.asyncapi.yaml ' *(?:- \{ name: payments,|payments\.\w|orders\.PaymentRequested|Payment\w+:|RefundId:)'
-  for file in services/orders/tests/orders/*.rs services/orders/{conformance.toml,e2e/contract.rs,README.md} tests/{fuzz/world.py,load/lib.js} README.md docs/walkthrough.md; do
+  for file in services/orders/tests/orders/*.rs $(git ls-files {services,skeleton}/'*/conformance.toml') services/orders/{e2e/contract.rs,README.md} tests/{fuzz/world.py,load/lib.js} README.md docs/walkthrough.md; do
     edit_text "$file" 's/,\s*"?payment_method"?: ?["\x27][^"\x27]*["\x27]//g; s/^ *payment_method: [^\n]*\n//mg'
   done
   change_text shared/crashpoint/src/enabled.rs 's/^    "(?:charge|refund|webhook)\.[^\n]*\n//mg'

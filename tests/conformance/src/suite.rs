@@ -7,7 +7,7 @@ use crate::cases::{self, Case, Group};
 use crate::http::Client;
 use crate::report::{CaseReport, CaseStatus, Report};
 use crate::target::{Caller, Target};
-use crate::trial::Trial;
+use crate::trial::{Supply, Trial};
 
 /// The case that restarts the server. It runs last, because a restart disturbs other cases.
 const RESTART: u16 = 206;
@@ -55,21 +55,25 @@ impl Suite {
         }
         check_differs(target)?;
         let client = Client::new(target).map_err(|error| error.to_string())?;
-        let probe = Trial::new(target, &client);
+        let supply = Supply::default();
+        let probe = Trial::new(target, &client, &supply);
         probe.effects_for(Caller::Default).await.map_err(|error| error.to_string())?;
         for caller in [Caller::Default, Caller::OtherTenant] {
             if target.callers.contains_key(&caller) {
-                let prepared = Trial::new(target, &client).prepare(caller, false).await;
-                prepared.map_err(|error| format!("the target cannot be prepared: {error}"))?;
+                let prepared = async {
+                    probe.prepare(caller, false).await?;
+                    probe.stock_up(caller).await
+                };
+                prepared.await.map_err(|error| format!("the target cannot be prepared: {error}"))?;
             }
         }
         let (restarting, together): (Vec<&Case>, Vec<&Case>) =
             self.cases.iter().partition(|case| case.number == RESTART);
-        let results = stream::iter(together).map(|case| try_case(case, target, &client));
+        let results = stream::iter(together).map(|case| try_case(case, target, &client, &supply));
         let mut results: Vec<CaseReport> =
             results.buffer_unordered(target.cases_at_once.get()).collect().await;
         for case in restarting {
-            results.push(try_case(case, target, &client).await);
+            results.push(try_case(case, target, &client, &supply).await);
         }
         results.sort_by_key(|result| result.case.number);
         Ok(Report { target: target.name.clone(), cases: results })
@@ -84,8 +88,8 @@ fn check_differs(target: &Target) -> Result<(), String> {
     })
 }
 
-async fn try_case(case: &'static Case, target: &Target, client: &Client<'_>) -> CaseReport {
-    let trial = Trial::new(target, client);
+async fn try_case(case: &'static Case, target: &Target, client: &Client<'_>, supply: &Supply) -> CaseReport {
+    let trial = Trial::new(target, client, supply);
     let start = tokio::time::Instant::now();
     let result = match trial.prepare(Caller::Default, true).await {
         Ok(()) => case.run(&trial).await,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Case, DRAFT, IDEM, case};
 use crate::case_error::{CaseError, CaseResult, ensure, given};
 use crate::http::{Request, Response};
-use crate::trial::{INVALID, Trial};
+use crate::trial::{FRESH, INVALID, Trial};
 
 pub(super) const CASES: &[Case] = &[
     case!(
@@ -115,7 +115,7 @@ async fn order_of_members_and_white_space_make_no_difference(trial: &Trial<'_>) 
 }
 
 async fn notations_of_a_number_make_no_difference(trial: &Trial<'_>) -> CaseResult {
-    trial.needs_json()?;
+    trial.needs_number()?;
     let request = trial.command();
     let first = trial.executed(&request).await?;
     for number in ["1.0", "1e0", "10E-1"] {
@@ -125,7 +125,7 @@ async fn notations_of_a_number_make_no_difference(trial: &Trial<'_>) -> CaseResu
 }
 
 async fn numbers_are_compared_exactly(trial: &Trial<'_>) -> CaseResult {
-    trial.needs_json()?;
+    trial.needs_number()?;
     is_other(trial, &trial.command(), &trial.body("1.00000000000000000001")).await
 }
 
@@ -186,18 +186,18 @@ async fn null_is_not_absent(trial: &Trial<'_>) -> CaseResult {
 async fn another_query_is_refused(trial: &Trial<'_>) -> CaseResult {
     let request = trial.command();
     let first = trial.executed(&request).await?;
-    trial.refused(&with_query(&request, "a=1"), |it| &it.reused).await?;
+    trial.refused(&request.clone().with_query("a=1"), |it| &it.reused).await?;
     trial.replayed(&request, &first).await?;
     trial.has_effects(1).await
 }
 
 async fn the_order_of_the_query_makes_no_difference(trial: &Trial<'_>) -> CaseResult {
     let request = trial.command();
-    let first = trial.send(&with_query(&request, "a=1&b=2")).await?;
+    let first = trial.send(&request.clone().with_query("a=1&b=2")).await?;
     if first.status != trial.target.command.status {
         return Err(CaseError::Skipped("the command takes no query".to_owned()));
     }
-    trial.replayed(&with_query(&request, "b=2&a=1"), &first).await?;
+    trial.replayed(&request.clone().with_query("b=2&a=1"), &first).await?;
     trial.has_effects(1).await
 }
 
@@ -239,7 +239,7 @@ async fn a_difference_at_the_end_of_a_long_body_is_seen(trial: &Trial<'_>) -> Ca
 }
 
 async fn a_number_is_not_its_text(trial: &Trial<'_>) -> CaseResult {
-    trial.needs_json()?;
+    trial.needs_number()?;
     is_other(trial, &trial.command(), &trial.body("\"1\"")).await
 }
 
@@ -320,6 +320,9 @@ fn other_paths(path: &str) -> impl Iterator<Item = String> {
 
 /// Another id, if the segment of a path has a variable or a digit.
 fn other_id(segment: &str) -> Option<String> {
+    if segment.contains(FRESH) {
+        return Some(segment.to_owned());
+    }
     if segment.contains('{') {
         return Some(format!("{segment}X"));
     }
@@ -332,9 +335,4 @@ fn members(trial: &Trial<'_>, request: &Request) -> CaseResult<Map<String, Value
     trial.needs_json()?;
     serde_json::from_slice(&request.body)
         .map_err(|error| CaseError::Failed(format!("command.body of the target is no JSON object: {error}")))
-}
-
-fn with_query(request: &Request, query: &str) -> Request {
-    let mark = if request.path.contains('?') { '&' } else { '?' };
-    request.clone().with_path(format!("{}{mark}{query}", request.path))
 }

@@ -55,16 +55,16 @@ async fn a_key_of_another_tenant_is_another_key(trial: &Trial<'_>) -> CaseResult
 }
 
 async fn another_tenant_cannot_tell_that_a_key_was_used(trial: &Trial<'_>) -> CaseResult {
-    let request = trial.command().by(Caller::OtherTenant);
+    let request = trial.command();
     trial.prepare(Caller::OtherTenant, true).await?;
-    trial.executed(&request).await?;
-    trial.executed(&request.by(Caller::Default).with_body(trial.body("2"))).await.map(drop)
+    trial.executed(&trial.command_by(request.clone(), Caller::OtherTenant)).await?;
+    trial.executed(&request.with_body(trial.body("2"))).await.map(drop)
 }
 
 async fn a_key_of_another_client_is_another_key(trial: &Trial<'_>) -> CaseResult {
     let request = trial.command();
     let first = trial.executed(&request).await?;
-    let other = trial.executed(&request.by(Caller::OtherClient)).await?;
+    let other = trial.executed(&trial.command_by(request, Caller::OtherClient)).await?;
     ensure(other.body != first.body, || "both clients have one response".to_owned())?;
     trial.has_effects(2).await
 }
@@ -132,6 +132,6 @@ async fn is_another_key(trial: &Trial<'_>, other: Caller) -> CaseResult {
     let request = trial.command();
     trial.prepare(other, true).await?;
     let first = trial.executed(&request).await?;
-    let second = trial.executed(&request.by(other)).await?;
+    let second = trial.executed(&trial.command_by(request, other)).await?;
     ensure(second.body != first.body, || "both callers have one response".to_owned())
 }

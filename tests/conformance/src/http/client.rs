@@ -8,8 +8,9 @@ use reqwest::redirect::Policy;
 use reqwest::{Method, Url};
 
 use super::{Connection, Request, Response};
-use crate::case_error::{CaseError, CaseResult, given};
+use crate::case_error::{CaseError, CaseResult, ensure, given};
 use crate::target::{Caller, Target};
+use crate::trial::FRESH;
 
 /// The status of a request that a rate limit refuses.
 pub(super) const TOO_MANY_REQUESTS: u16 = 429;
@@ -93,6 +94,7 @@ impl<'t> Client<'t> {
     }
 
     fn server(&self, request: &Request) -> CaseResult<&str> {
+        ensure(!request.path.contains(FRESH), || "[fresh] has no id left: raise its `count`".to_owned())?;
         given(self.target.server(request.instance), "the target has one instance only")
     }
 

@@ -73,6 +73,14 @@ impl Request {
         Self { path: path.into(), ..self }
     }
 
+    /// The same request with one more parameter in its query.
+    #[must_use]
+    pub(crate) fn with_query(self, query: &str) -> Self {
+        let mark = if self.path.contains('?') { '&' } else { '?' };
+        let path = format!("{}{mark}{query}", self.path);
+        self.with_path(path)
+    }
+
     /// The same request by another caller; without one, it has no credentials.
     #[must_use]
     pub(crate) fn by(self, caller: impl Into<Option<Caller>>) -> Self {

@@ -15,7 +15,7 @@ use strum::Display;
 use uuid::Uuid;
 
 use requests::Command;
-pub(crate) use requests::{Fence, Preparation, Variant};
+pub(crate) use requests::{Fence, Fresh, Preparation, Variant};
 pub(crate) use responses::{Refusal, Responses};
 use variables::Variables;
 
@@ -42,6 +42,10 @@ pub struct Target {
     /// Requests that come before the first case, or before each case.
     #[serde(default)]
     pub(crate) prepare: Vec<Preparation>,
+    /// Resources that commands use up.
+    pub(crate) fresh: Option<Fresh>,
+    /// JSON pointer to the cursor of a list's next page, which is sent as `cursor`. Absent: a list has one page.
+    pub(crate) next_cursor: Option<String>,
     /// The command that the cases send.
     pub(crate) command: Command,
     /// How a client gives a key up.

@@ -59,7 +59,7 @@ pub(crate) struct Effects {
     /// True if that number grows by `{number}` with each effect. Otherwise it grows by 1.
     #[serde(default)]
     pub(crate) is_sum: bool,
-    /// An effect of a list counts if it has these texts: JSON pointer and text.
+    /// An effect of a list counts if it has these texts: JSON pointer and text. `*` at the end of a text stands for any rest.
     #[serde(default)]
     pub(crate) with: BTreeMap<String, String>,
     /// It does not count if it has one of these texts.
@@ -111,6 +111,21 @@ pub(crate) struct Fence {
     pub(crate) records: String,
 }
 
+/// Resources that a command uses up, such as a parcel that is completed once. Each command has one of its own: `{fresh}` in its
+/// path is the id.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fresh {
+    /// The path of a GET.
+    pub(crate) path: String,
+    /// JSON pointer to a list of resources.
+    pub(crate) list: String,
+    /// JSON pointer to the id of a resource.
+    pub(crate) id: String,
+    /// How many resources the cases need. The first case waits for them.
+    pub(crate) count: usize,
+}
+
 /// A request of each tenant before the first case, or before each case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,9 +137,16 @@ pub(crate) struct Preparation {
     pub(crate) body: String,
     /// Statuses of a success. The request is repeated until it has one of them.
     pub(crate) status: Vec<u16>,
+    /// How often it is sent, each time with a new key; once if absent.
+    #[serde(default = "once")]
+    pub(crate) times: usize,
     /// True if it comes before each case, with the `{unique}` of the case.
     #[serde(default)]
     pub(crate) each_case: bool,
+}
+
+fn once() -> usize {
+    1
 }
 
 fn json() -> String {

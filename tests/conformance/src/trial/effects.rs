@@ -28,27 +28,43 @@ impl Trial<'_> {
     /// Counts the effects of this case for a caller, or adds up their numbers.
     pub(crate) async fn effects_for(&self, caller: Caller) -> CaseResult<u64> {
         let effects = &self.target.command.effects;
-        let request = self.request("GET", &effects.path, "").without_header("Content-Type").by(caller);
-        let response = self.send(&request).await?;
-        let unreadable =
-            || CaseError::Failed(format!("the effects cannot be counted: {}", response.summary()));
-        if response.status == 404 {
-            return Ok(0);
-        }
-        let counted = response.json();
-        let counted = counted.pointer(&effects.count).ok_or_else(unreadable)?;
+        let counted = self.read(&effects.path, &effects.count, caller).await?;
         let has = |effect: &Value, (pointer, text): (&String, &String)| {
-            effect.pointer(pointer).and_then(Value::as_str) == Some(&self.rendered(text))
+            let (found, text) = (effect.pointer(pointer).and_then(Value::as_str), self.rendered(text));
+            found.is_some_and(|found| {
+                text.strip_suffix('*').map_or(found == text, |start| found.starts_with(start))
+            })
         };
         let is_ours = |effect: &&Value| {
             effects.with.iter().all(|expected| has(effect, expected))
                 && !effects.without.iter().any(|excluded| has(effect, excluded))
         };
-        match counted {
-            Value::Array(list) => {
-                u64::try_from(list.iter().filter(is_ours).count()).map_err(|_| unreadable())
+        let count = match counted {
+            None => Some(0),
+            Some(Value::Array(list)) => u64::try_from(list.iter().filter(is_ours).count()).ok(),
+            Some(number) => number.as_u64(),
+        };
+        count.ok_or_else(|| CaseError::Failed(format!("{} is no list, and no number", effects.count)))
+    }
+
+    /// Reads a value of the server, with a list from all of its pages; `None` if there is no such resource.
+    pub(super) async fn read(&self, path: &str, pointer: &str, caller: Caller) -> CaseResult<Option<Value>> {
+        let first = self.request("GET", path, "").without_header("Content-Type").by(caller);
+        let (mut request, mut earlier) = (first.clone(), Vec::new());
+        loop {
+            let response = self.send(&request).await?;
+            if response.status == 404 {
+                return Ok(None);
             }
-            number => number.as_u64().ok_or_else(unreadable),
+            let page = response.json();
+            let value = page.pointer(pointer).cloned();
+            let value =
+                value.ok_or_else(|| CaseError::Failed(format!("no {pointer} in {}", response.summary())))?;
+            let Value::Array(list) = value else { return Ok(Some(value)) };
+            earlier.extend(list);
+            let cursor = self.target.next_cursor.as_ref().and_then(|cursor| page.pointer(cursor)?.as_str());
+            let Some(cursor) = cursor else { return Ok(Some(Value::Array(earlier))) };
+            request = first.clone().with_query(&format!("cursor={cursor}"));
         }
     }
 }

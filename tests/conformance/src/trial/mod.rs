@@ -1,7 +1,8 @@
 //! `Trial`: one case in progress against one server. It makes the requests of the case and judges their responses;
-//! `effects` counts their effects.
+//! `effects` counts their effects, `fresh` gives each command a resource of its own.
 
 mod effects;
+mod fresh;
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -14,6 +15,9 @@ use uuid::Uuid;
 use crate::case_error::{CaseError, CaseResult, ensure, given};
 use crate::http::{Client, Connection, KEY_HEADER, Request, Response};
 use crate::target::{Caller, Preparation, Refusal, Responses, Target, Variant};
+
+use fresh::needed;
+pub(crate) use fresh::{FRESH, Supply};
 
 /// How long a case waits for a later event, beside the time after which keys expire.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -33,14 +37,15 @@ pub(crate) fn new_key_text() -> String {
 pub(crate) struct Trial<'t> {
     pub(crate) target: &'t Target,
     client: &'t Client<'t>,
+    supply: &'t Supply,
     unique: String,
 }
 
 impl<'t> Trial<'t> {
-    pub(crate) fn new(target: &'t Target, client: &'t Client<'t>) -> Self {
+    pub(crate) fn new(target: &'t Target, client: &'t Client<'t>, supply: &'t Supply) -> Self {
         // Without digits, because thirteen of them may look like a card number, and a target then refuses the text.
         let letters = Uuid::new_v4().into_bytes().map(|byte| char::from(b'A' + byte % 26));
-        Self { target, client, unique: letters.iter().collect() }
+        Self { target, client, supply, unique: letters.iter().collect() }
     }
 
     // Requests.
@@ -78,7 +83,7 @@ impl<'t> Trial<'t> {
 
     fn spelled(&self, template: &str, text: &str, number: &str) -> String {
         let run = &self.target.run;
-        template
+        self.with_fresh(template, Caller::Default)
             .replace("{unique}", &self.unique)
             .replace("{text}", text)
             .replace("{number}", number)
@@ -290,7 +295,9 @@ impl<'t> Trial<'t> {
     /// Sends the preparations for a caller: those of the whole run, or those of each case.
     pub(crate) async fn prepare(&self, caller: Caller, each_case: bool) -> CaseResult {
         for step in self.target.prepare.iter().filter(|step| step.each_case == each_case) {
-            self.prepare_with(step, caller).await?;
+            for _ in 0..needed(step.times, caller) {
+                self.prepare_with(step, caller).await?;
+            }
         }
         Ok(())
     }
@@ -312,5 +319,12 @@ impl<'t> Trial<'t> {
     /// Skips a case that rewrites JSON, if the bodies of the target are not JSON.
     pub(crate) fn needs_json(&self) -> CaseResult {
         given(self.target.is_json().then_some(()), "bodies of the target are not JSON")
+    }
+
+    /// Skips a case that rewrites numbers, if the number of the command is a part of a text.
+    pub(crate) fn needs_number(&self) -> CaseResult {
+        self.needs_json()?;
+        let is_text = serde_json::from_str::<Value>(&self.body("no number")).is_ok();
+        given((!is_text).then_some(()), "the {number} of the command is a part of a text")
     }
 }

@@ -151,6 +151,68 @@ async fn each_defect_is_found_by_each_case_that_is_meant_for_it() {
     }
 }
 
+/// A target whose command takes each thing once, for a number of things.
+async fn run_once_for_each(defect: Option<Defect>, things: usize, numbers: &[u16]) -> Report {
+    let (head, _) =
+        target_file().split_once("[command]").map(|(head, rest)| (head.to_owned(), rest.to_owned())).unwrap();
+    let text = format!(
+        r#"next_cursor = "/next"
+{head}
+[[prepare]]
+method = "POST"
+path = "/things"
+body = '{{"reference":"open"}}'
+status = [201]
+times = {things}
+[fresh]
+path = "/open-things"
+list = "/data"
+id = "/id"
+count = {things}
+[command]
+method = "POST"
+path = "/things/{{fresh}}/completion"
+body = '{{"reference":"{{text}} {{number}}"}}'
+status = 200
+effects = {{ path = "/open-things?all", count = "/data", with = {{ "/reference" = "{{unique}}*" }} }}
+"#
+    );
+    let control = Control::start(defect, LONG).await;
+    let selection = Selection { numbers: numbers.to_vec(), ..Selection::default() };
+    Suite::of(&selection).run(&target(&control, &text, false)).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sound_server_whose_command_uses_resources_up_fails_no_case() {
+    let report = run_once_for_each(None, 500, &[]).await;
+    assert!(report.is_conformant(), "{report}");
+    let passed = |number: u16| {
+        report.cases.iter().any(|result| result.case.number == number && result.status == CaseStatus::Passed)
+    };
+    for number in [114, 302, 312, 402, 409, 501, 502, 503, 801] {
+        assert!(passed(number), "{number} has several commands, each for a thing of its own: {report}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn defects_are_found_where_the_command_uses_resources_up() {
+    for (defect, case) in [
+        (Defect::HasNoFingerprint, 301),
+        (Defect::IgnoresThePath, 312),
+        (Defect::HasOneScopeForAllTenants, 501),
+        (Defect::HasOneScopeForAllTenants, 502),
+    ] {
+        let report = run_once_for_each(Some(defect), 10, &[case]).await;
+        assert!(!report.is_conformant(), "{defect}: {report}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_case_without_a_resource_left_says_so() {
+    let report = run_once_for_each(None, 10, &[402]).await.to_string();
+    assert!(report.contains("[fresh] has no id left: raise its `count`"), "{report}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_accepts_quoted_keys_only_passes_with_quoted_keys() {
     let control = Control::start(Some(Defect::FollowsTheDraftStrictly), LONG).await;

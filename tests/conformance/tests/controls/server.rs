@@ -21,12 +21,17 @@ const SLOW: Duration = Duration::from_millis(2_500);
 /// The time in which other requests meet a command in progress.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// What the path of a completion begins with, before the id of the thing.
+const COMPLETED: &str = "completion of ";
+
 pub(crate) fn routes(config: &mut web::ServiceConfig) {
     config
         .route("/things", web::post().to(make))
         .route("/things", web::get().to(list))
         .route("/things/{id}", web::patch().to(change))
         .route("/things/{id}/changes", web::post().to(change))
+        .route("/things/{id}/completion", web::post().to(complete))
+        .route("/open-things", web::get().to(list_all))
         .route("/operations/{id}", web::get().to(operation))
         .route("/notes", web::put().to(note))
         .route("/keys/{key}/fence", web::post().to(fence))
@@ -72,6 +77,17 @@ async fn change(
     id: web::Path<String>,
 ) -> HttpResponse {
     respond(&instance, &request, payload, &id).await.unwrap_or_else(|refused| refused.send())
+}
+
+/// A command that a thing takes once, while its reference is still "open".
+async fn complete(
+    instance: Data<Instance>,
+    request: HttpRequest,
+    payload: Payload,
+    id: web::Path<String>,
+) -> HttpResponse {
+    let path = format!("{COMPLETED}{id}");
+    respond(&instance, &request, payload, &path).await.unwrap_or_else(|refused| refused.send())
 }
 
 async fn respond(
@@ -264,6 +280,17 @@ async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Val
     let Some(reference) = command["reference"].as_str().filter(|_| is_valid) else {
         return invalid(instance);
     };
+    if let Some(id) = path.strip_prefix(COMPLETED) {
+        let mut things = instance.memory.things.lock().unwrap();
+        let is_it = |thing: &&mut (String, String, String)| thing.0 == caller.tenant && thing.1 == id;
+        let Some(thing) = things.iter_mut().find(is_it) else { return refusal(404, "not-found", false) };
+        if thing.2 != "open" {
+            return refusal(409, "completed", false);
+        }
+        reference.clone_into(&mut thing.2);
+        let body = json!({"id": id, "reference": reference}).to_string();
+        return Stored { status: 200, headers: vec![("Content-Type", "application/json".to_owned())], body };
+    }
     if is("slow") {
         actix_web::rt::time::sleep(SLOW).await;
     }
@@ -311,6 +338,22 @@ async fn list(instance: Data<Instance>, request: HttpRequest) -> HttpResponse {
     let things = instance.memory.things.lock().unwrap();
     let items = things.iter().filter(|(tenant, _, of)| *tenant == caller.tenant && *of == reference);
     HttpResponse::Ok().json(json!({ "items": items.map(|(_, id, _)| id).collect::<Vec<_>>() }))
+}
+
+/// The things of a tenant, in pages of 40.
+async fn list_all(instance: Data<Instance>, request: HttpRequest) -> HttpResponse {
+    const PAGE: usize = 40;
+    let Some(caller) = caller(&request) else { return refusal(401, "unauthenticated", false).send() };
+    let from = request.query_string().rsplit_once("cursor=").map_or(0, |(_, from)| from.parse().unwrap());
+    let things = instance.memory.things.lock().unwrap();
+    let own: Vec<Value> = things
+        .iter()
+        .filter(|(tenant, _, _)| *tenant == caller.tenant)
+        .map(|(_, id, reference)| json!({ "id": id, "reference": reference }))
+        .collect();
+    let next = (from + PAGE < own.len()).then(|| (from + PAGE).to_string());
+    let page: Vec<&Value> = own.iter().skip(from).take(PAGE).collect();
+    HttpResponse::Ok().json(json!({ "data": page, "next": next }))
 }
 
 async fn operation(instance: Data<Instance>, request: HttpRequest, id: web::Path<String>) -> HttpResponse {
