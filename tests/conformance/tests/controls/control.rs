@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use actix_web::dev::ServerHandle;
+use actix_web::middleware::from_fn;
 use actix_web::web::Data;
 use actix_web::{App, HttpServer};
 use testkit::eventually;
 
 use crate::defect::Defect;
 use crate::keys::Keys;
-use crate::server::routes;
+use crate::server::{name_key, routes};
 
 /// What the instances share.
 #[derive(Default)]
@@ -61,7 +62,10 @@ impl Control {
             // actix-web has a runtime of its own.
             std::thread::spawn(move || {
                 actix_web::rt::System::new().block_on(async move {
-                    let app = move || App::new().app_data(Data::new(instance.clone())).configure(routes);
+                    let app = move || {
+                        let app = App::new().app_data(Data::new(instance.clone())).configure(routes);
+                        app.wrap(from_fn(name_key))
+                    };
                     let server =
                         HttpServer::new(app).workers(1).listen(listener).unwrap().disable_signals().run();
                     sender.send(server.handle()).unwrap();

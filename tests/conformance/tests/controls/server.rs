@@ -3,9 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::HeaderName;
+use actix_web::middleware::Next;
 use actix_web::web::{self, Data, Payload};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{Error, HttpRequest, HttpResponse};
 use idempotency::canonicalise;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -54,12 +57,20 @@ fn invalid(instance: &Instance) -> Stored {
 }
 
 async fn make(instance: Data<Instance>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let mut response =
-        respond(&instance, &request, payload, "").await.unwrap_or_else(|refused| refused.send());
-    if let Some(key) = request.headers().get("Idempotency-Key") {
-        response.headers_mut().insert(HeaderName::from_static("idempotency-key"), key.clone());
+    respond(&instance, &request, payload, "").await.unwrap_or_else(|refused| refused.send())
+}
+
+/// Adds the key of each request to its response.
+pub(crate) async fn name_key(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let key = request.headers().get("Idempotency-Key").cloned();
+    let mut response = next.call(request).await?;
+    if let Some(key) = key {
+        response.headers_mut().insert(HeaderName::from_static("idempotency-key"), key);
     }
-    response
+    Ok(response)
 }
 
 /// A path that no route has.
