@@ -37,6 +37,7 @@ package_of() { # what manager
     psql-brew) echo libpq ;;
     perl-dnf) echo perl-core ;;
     setpriv-*) echo util-linux ;;
+    nginx-apt) echo nginx-light ;;
     node-apt | node-dnf) echo nodejs ;;
     go-apt) echo golang-go ;;
     go-dnf) echo golang ;;

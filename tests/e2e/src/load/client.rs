@@ -98,8 +98,10 @@ impl PatientClient {
                 Ok(response) => {
                     let problem = response.json();
                     assert!(response.status != 500, "{request:?}: {problem}");
-                    // The HTTP library itself says 408, without a problem, if the process was frozen before it read the request.
-                    if problem["retryable"] != true && response.status != 408 {
+                    // The HTTP library itself says 408, without a problem, if the process was frozen before it read the request. A
+                    // proxy that reaches no instance has no problem either.
+                    let is_of_gateway = problem.is_null() && matches!(response.status, 408 | 502..=504);
+                    if problem["retryable"] != true && !is_of_gateway {
                         if broken && response.is_replay() {
                             *refusals.entry(UNANSWERED.to_owned()).or_default() += 1;
                         }
