@@ -132,7 +132,8 @@ tell_the_others() { # checkout service
       's|^|  - ../../../services/'"$service"'/kubernetes\n| if m|/services/| and !$told++' &&
     edit_lines "$checkout/deploy/kubernetes/autoscaling/kustomization.yaml" \
       's|^|  - ../../../services/'"$service"'/kubernetes/autoscaling\n| if m|/services/| and !$told++' &&
-    cat "$folder/problems.md" >>"$checkout/docs/problems.md" && rm "$folder/problems.md" || return
+    cat "$folder/problems.md" >>"$checkout/docs/problems.md" && cat "$folder/strategies.md" >>"$checkout/docs/strategies.md" &&
+    rm "$folder"/{problems,strategies}.md || return
   [[ ! -e $checkout/origin.toml ]] || edit_lines "$checkout/origin.toml" 's/^services = \[.*\K\]/, "'"$service"'"]/; s/\[, /[/'
 }
 

@@ -105,6 +105,7 @@ forget_in_documents() { # operations tests, names of parts
   shift 2
   parts=$(alternatives "$@")
   edit_text docs/problems.md 's/^## [^\n]*\n\n[^\n]*\n\n\*\*[^\n]*\*\* `'"$service"'`.*?(?=^## |\z)//gms; s/\n+\z/\n/'
+  edit_text docs/strategies.md 's/^\| '"$service"' \|[^\n]*\n//mg'
   edit_text docs/metrics.md 's/^\| `'"$service"'_[^\n]*\n//mg'
   [[ -z $operations ]] || edit_text docs/operations.md 's/^\| `(?:'"$operations"')`[^\n]*\n//mg'
   git ls-files -z -- '*.md' ':!docs/decisions' ':!CHANGELOG.md' ':!skeleton/*/problems.md' | while IFS= read -r -d '' file; do

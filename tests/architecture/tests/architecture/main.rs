@@ -22,5 +22,6 @@ mod problems;
 mod production;
 mod rooms;
 mod stored_responses;
+mod strategies;
 mod tenants;
 mod walkthrough;
