@@ -13,7 +13,8 @@ use testkit::eventually;
 
 use crate::defect::Defect;
 use crate::keys::Keys;
-use crate::server::{name_key, routes};
+use crate::responses::name_key;
+use crate::server::routes;
 
 /// What the instances share.
 #[derive(Default)]

@@ -9,9 +9,11 @@
 
 mod control;
 mod defect;
+mod fence;
 mod keys;
 mod reports;
 mod request;
+mod responses;
 mod server;
 
 use std::path::Path;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::control::Instance;
 use crate::defect::Defect;
 use crate::keys::{KeyScope, Stored};
-use crate::server::refusal;
+use crate::responses::refusal;
 
 /// The largest body in bytes.
 pub(crate) const BODY_LIMIT: usize = 32_768;

@@ -3,20 +3,18 @@
 
 use std::time::{Duration, Instant};
 
-use actix_web::body::MessageBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::HeaderName;
-use actix_web::middleware::Next;
 use actix_web::web::{self, Data, Payload};
-use actix_web::{Error, HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse};
 use idempotency::canonicalise;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::control::Instance;
 use crate::defect::Defect;
+use crate::fence::{claim, fence};
 use crate::keys::{Claim, KeyScope, Stored};
 use crate::request::{BODY_LIMIT, Caller, body, caller, fingerprint, key};
+use crate::responses::{refusal, replay};
 
 /// How long a slow command takes, and a pending one. A loaded machine handles a hundred requests in this time.
 const SLOW: Duration = Duration::from_millis(2_500);
@@ -42,14 +40,6 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
         .default_service(web::to(unknown));
 }
 
-/// A refusal as the target file has it.
-pub(crate) fn refusal(status: u16, code: &str, retry_after: bool) -> Stored {
-    let body = json!({"type": format!("/problems/{code}"), "status": status, "code": code}).to_string();
-    let mut headers = vec![("Content-Type", "application/problem+json".to_owned())];
-    headers.extend(retry_after.then(|| ("Retry-After", "1".to_owned())));
-    Stored { status, headers, body }
-}
-
 /// The refusal of content that is not valid.
 fn invalid(instance: &Instance) -> Stored {
     let status = if instance.defect == Some(Defect::FollowsTheDraftStrictly) { 422 } else { 400 };
@@ -58,19 +48,6 @@ fn invalid(instance: &Instance) -> Stored {
 
 async fn make(instance: Data<Instance>, request: HttpRequest, payload: Payload) -> HttpResponse {
     respond(&instance, &request, payload, "").await.unwrap_or_else(|refused| refused.send())
-}
-
-/// Adds the key of each request to its response.
-pub(crate) async fn name_key(
-    request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let key = request.headers().get("Idempotency-Key").cloned();
-    let mut response = next.call(request).await?;
-    if let Some(key) = key {
-        response.headers_mut().insert(HeaderName::from_static("idempotency-key"), key);
-    }
-    Ok(response)
 }
 
 /// A path that no route has.
@@ -198,76 +175,6 @@ async fn respond(
             Claim::Replay(stored) => return Ok(replay(instance, stored)),
         }
     }
-}
-
-/// Claims the key, unless it is fenced and has no record.
-fn claim(
-    instance: &Instance,
-    of: &[String; 3],
-    scope: &KeyScope,
-    fingerprint: &[u8],
-) -> Result<Claim, Stored> {
-    let has = |defect| instance.defect == Some(defect);
-    // Held until the key is claimed, so that no fence comes between.
-    let fences = instance.memory.fences.lock().unwrap();
-    let is_fenced =
-        fences.iter().any(|fence| fence == of || (has(Defect::FencesForEverybody) && fence[2] == of[2]));
-    if is_fenced && (instance.keys.of_key(of).is_empty() || has(Defect::FencesWhatWasExecuted)) {
-        return Err(refusal(409, "fenced", false));
-    }
-    Ok(instance.keys.claim(scope, fingerprint, instance.life, instance.defect))
-}
-
-/// Gives a key up.
-async fn fence(instance: Data<Instance>, request: HttpRequest, key: web::Path<String>) -> HttpResponse {
-    let has = |defect| instance.defect == Some(defect);
-    let Some(caller) = caller(&request) else { return refusal(401, "unauthenticated", false).send() };
-    let of = [caller.tenant, caller.client, key.into_inner()];
-    let mut fences = instance.memory.fences.lock().unwrap();
-    let mut used = instance.keys.of_key(&of);
-    if used.contains(&false) && !has(Defect::FencesBesideACommand) {
-        return refusal(409, "in-progress", true).send();
-    }
-    used.retain(|has_ended| *has_ended);
-    if fences.contains(&of) && has(Defect::FencesOnce) {
-        return refusal(404, "not-found", false).send();
-    }
-    if !has(Defect::ForgetsFences) {
-        fences.push(of);
-    }
-    HttpResponse::Ok().json(json!({ "used": used }))
-}
-
-fn replay(instance: &Instance, mut stored: Stored) -> HttpResponse {
-    let has = |defect| instance.defect == Some(defect);
-    stored.headers.push(("Idempotency-Original-Date", "2026-11-23T00:00:00Z".to_owned()));
-    if has(Defect::RespondsToRetriesWith200) && stored.status < 300 {
-        stored.status = 200;
-    }
-    let dropped = match instance.defect {
-        Some(Defect::DropsHeaders) => "Location",
-        Some(Defect::DropsACustomHeader) => "X-Receipt",
-        _ => "",
-    };
-    stored.headers.retain(|(name, _)| *name != dropped);
-    if has(Defect::MakesAnotherETag) {
-        stored.headers.push(("ETag", "\"another\"".to_owned()));
-    }
-    if !has(Defect::DoesNotMarkReplays) {
-        stored.headers.push(("Idempotent-Replayed", "true".to_owned()));
-    }
-    if has(Defect::ReplaysCookies) {
-        stored.headers.push(("Set-Cookie", "session=1".to_owned()));
-    }
-    if has(Defect::ReserialisesTheBody) {
-        stored.body = stored.body.replace(':', ": ");
-    }
-    if has(Defect::ReplaysTheCurrentState)
-        && instance.memory.changed.lock().unwrap().iter().any(|id| stored.body.contains(id))
-    {
-        stored.body = stored.body.replace("\"new\"", "\"changed\"");
-    }
-    stored.send()
 }
 
 async fn execute(instance: &Instance, caller: &Caller, path: &str, command: &Value) -> Stored {
