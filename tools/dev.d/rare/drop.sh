@@ -164,7 +164,7 @@ forget_commands() { # folder names...
     s/ (?:rare\/)?(?:'"$names"')(?=[ ;])(?=[^\n]*(?:\\|; do)\n)//g;
     s/^  \.\/dev (?:'"$names"') [^\n]*\n(?: {29}[^\n]*\n)*//mg;
     s/^  (?:'"$names"')\) command_[^\n]*\n//mg' &&
-    edit_text "$folder/.ci/run" 's/^stage \.\/dev (?:'"$names"')\b[^\n]*\n//mg' &&
+    edit_text "$folder/.ci/run" 's/^stage(?:_in_turn \d)? \.\/dev (?:'"$names"')\b[^\n]*\n//mg' &&
     edit_text "$folder/CONTRIBUTING.md" 's/^\.\/dev (?:'"$names"') [^\n]*\n//mg'
 }
 

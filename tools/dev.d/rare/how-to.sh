@@ -45,7 +45,8 @@ name_in_turn() {
   local names commits
   names=$(how_to_names)
   commits=$(git -C "$ROOT" rev-list --count HEAD 2>/dev/null || echo 0)
-  sed -n "$((commits % $(wc -l <<<"$names") + 1))p" <<<"$names"
+  # CI asks at every second commit.
+  sed -n "$((commits / 2 % $(wc -l <<<"$names") + 1))p" <<<"$names"
 }
 
 copy_for_diffs() {
