@@ -9,9 +9,13 @@ ATTEMPTS = 8
 
 
 class Retries(httpx.HTTPTransport):
+    def __init__(self, attempts: int = ATTEMPTS) -> None:
+        super().__init__()
+        self.attempts = attempts
+
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
-        for attempt in range(1, ATTEMPTS):
+        for attempt in range(1, self.attempts):
             pause = 0.1 * 2**attempt
             try:
                 response = super().handle_request(request)

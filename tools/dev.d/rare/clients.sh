@@ -4,7 +4,7 @@
 # requests of our client.
 #
 #   .dev/cache/clients-LANGUAGE-CHECKSUM/   the generator and the libraries, with their pinned versions
-#   .dev/clients/LANGUAGE/                  the generated client, and `run`, its program
+#   .dev/clients/LANGUAGE/                  the generated client, and its programs: `run`, and `killed` if it cannot forget
 
 CLIENTS=$ROOT/tests/clients
 CLIENT_LANGUAGES=(python typescript go java rust)
@@ -67,12 +67,12 @@ client_folder() { # language
   echo "$IDEM_DEV_DIR/clients/$1"
 }
 
-# Writes the program that the test starts.
-write_run() { # folder command...
-  local folder=$1
+# Writes a program that a test starts.
+write_program() { # file command...
+  local file=$1
   shift
-  { echo '#!/usr/bin/env bash' && printf 'exec' && printf ' %q' "$@" && echo ' "$@"'; } >"$folder/run"
-  chmod +x "$folder/run"
+  { echo '#!/usr/bin/env bash' && printf 'exec' && printf ' %q' "$@" && echo ' "$@"'; } >"$file"
+  chmod +x "$file"
 }
 
 prepare_python() {
@@ -82,7 +82,9 @@ prepare_python() {
     die "pip could not install it: see above"
   folder=$(client_folder python)
   step "generating the Python client" generate_python "$home" "$folder" || die "the Python client is not sound: see above"
-  write_run "$folder" env PYTHONPATH="$folder" PYTHONDONTWRITEBYTECODE=1 "$home/bin/python" -W error "$CLIENTS/python/scenario.py"
+  local python=(env "PYTHONPATH=$folder" PYTHONDONTWRITEBYTECODE=1 "$home/bin/python" -W error)
+  write_program "$folder/run" "${python[@]}" "$CLIENTS/python/scenario.py"
+  write_program "$folder/killed" "${python[@]}" "$CLIENTS/python/killed.py"
 }
 
 # The types of the scenario are checked strictly; those of the generated code only where the scenario uses them.
@@ -92,7 +94,7 @@ generate_python() { # home folder
   for service in "${SERVICES[@]}"; do
     openapi-python-client generate --path "$ROOT/openapi/$service.json" --meta none --output-path "$2/$service" --fail-on-warning || return
   done
-  MYPYPATH=$2 mypy --strict --follow-imports=silent --cache-dir "$2/.mypy" "$CLIENTS/python/scenario.py" "$CLIENTS/python/retries.py"
+  MYPYPATH=$2 mypy --strict --follow-imports=silent --cache-dir "$2/.mypy" "$CLIENTS"/python/*.py
 }
 
 prepare_typescript() {
@@ -102,7 +104,7 @@ prepare_typescript() {
     die "npm could not install it: see above"
   folder=$(client_folder typescript)
   step "generating the TypeScript client" generate_typescript "$home" "$folder" || die "the TypeScript client is not sound: see above"
-  write_run "$folder" node "$folder/built/scenario.js"
+  write_program "$folder/run" node "$folder/built/scenario.js"
 }
 
 generate_typescript() { # home folder
@@ -141,7 +143,7 @@ prepare_java() {
   [[ -e $home/ready ]] || step "fetching Jackson" install_java "$home" "$CLIENTS/java/pom.xml" || die "Maven could not fetch it: see above"
   folder=$(client_folder java)
   step "generating the Java client" generate_java "$home" "$folder" || die "the Java client is not sound: see above"
-  write_run "$folder" "$JAVA" -cp "$folder/classes:$home/libraries/*" Scenario
+  write_program "$folder/run" "$JAVA" -cp "$folder/classes:$home/libraries/*" Scenario
 }
 
 install_java() { # folder pom
@@ -212,7 +214,7 @@ prepare_page() {
   prepare_browser
   folder=$(client_folder page)
   cp "$CLIENTS/page/page.mjs" "$folder" && ln -s "$(browser_home)/node_modules" "$folder/node_modules"
-  write_run "$folder" env "IDEM_CHROMIUM=$(command -v chromium)" node "$folder/page.mjs"
+  write_program "$folder/run" env "IDEM_CHROMIUM=$(command -v chromium)" node "$folder/page.mjs"
 }
 
 # nginx is a package of the system, Envoy one of Python's.
@@ -262,7 +264,7 @@ run_clients() { # clients...
         ;;
       *)
         say "== the $name client drives the services"
-        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored --test scenario "the_${name}_client" -- ||
+        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored --test scenario --test killed "the_${name}_client" -- ||
           die "the $name client failed: see above"
         ;;
     esac
