@@ -80,6 +80,7 @@ fn the_document_has_every_route_with_its_description() {
         routes,
         [
             "GET /v1/idempotency-keys/{key}",
+            "POST /v1/idempotency-keys/{key}/fence",
             "GET /v1/items",
             "GET /v1/items/{sku}",
             "PUT /v1/items/{sku}",
