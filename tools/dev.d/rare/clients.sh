@@ -105,11 +105,12 @@ prepare_typescript() {
   folder=$(client_folder typescript)
   step "generating the TypeScript client" generate_typescript "$home" "$folder" || die "the TypeScript client is not sound: see above"
   write_program "$folder/run" node "$folder/built/scenario.js"
+  write_program "$folder/killed" node "$folder/built/killed.js"
 }
 
 generate_typescript() { # home folder
   local service
-  cp "$CLIENTS"/typescript/{package.json,tsconfig.json,scenario.ts,retries.ts} "$2" && ln -s "$1/node_modules" "$2/node_modules" || return
+  cp "$CLIENTS"/typescript/{package.json,tsconfig.json,*.ts} "$2" && ln -s "$1/node_modules" "$2/node_modules" || return
   for service in "${SERVICES[@]}"; do
     "$1/node_modules/.bin/openapi-typescript" "$ROOT/openapi/$service.json" -o "$2/generated/$service.ts" || return
   done
@@ -212,9 +213,12 @@ prepare_browser() {
 prepare_page() {
   local folder
   prepare_browser
+  prepare_typescript # the page loads what it compiles
   folder=$(client_folder page)
-  cp "$CLIENTS/page/page.mjs" "$folder" && ln -s "$(browser_home)/node_modules" "$folder/node_modules"
-  write_program "$folder/run" env "IDEM_CHROMIUM=$(command -v chromium)" node "$folder/page.mjs"
+  cp "$CLIENTS"/page/*.mjs "$folder" && ln -s "$(browser_home)/node_modules" "$folder/node_modules"
+  local node=(env "IDEM_CHROMIUM=$(command -v chromium)" "IDEM_SCRIPTS=$IDEM_DEV_DIR/clients/typescript/built" node)
+  write_program "$folder/run" "${node[@]}" "$folder/page.mjs"
+  write_program "$folder/killed" "${node[@]}" "$folder/killed.mjs"
 }
 
 # nginx is a package of the system, Envoy one of Python's.
@@ -260,7 +264,7 @@ run_clients() { # clients...
         ;;
       page)
         say "== a browser drives the page of the OpenAPI document"
-        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored --test page -- || die "the page failed: see above"
+        IDEM_CLIENTS=$IDEM_DEV_DIR/clients test_ignored --test page --test killed the_page_ -- || die "the page failed: see above"
         ;;
       *)
         say "== the $name client drives the services"

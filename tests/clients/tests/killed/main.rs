@@ -5,8 +5,9 @@
     missing_docs,
     reason = "a test fails by panicking"
 )]
-//! Clients that cannot forget: each makes orders and charges through faulty proxies, and is killed and started again until every
-//! command has an outcome. Then effects and outcomes must agree. `./dev clients` sets the variable that names the programs.
+//! Clients that cannot forget: each makes orders and charges through faulty proxies, and is killed and started again, or its page
+//! is reloaded, until every command has an outcome. Then effects and outcomes must agree. `./dev clients` sets the variable that
+//! names the programs.
 
 mod faulty;
 
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 use e2e::{Customer, Part, Stack};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use testkit::{eventually, given};
+use testkit::{eventually, free_port, given};
 use tokio::process::Command;
 
 use faulty::FaultyProxies;
@@ -33,14 +34,17 @@ const SEED: u64 = 41;
 const REQUESTS: std::ops::Range<usize> = 20..60;
 const MOMENT: std::ops::Range<u64> = 0..200;
 
-/// Runs the client of this language, and kills it, until it has ended by itself. Fails unless each command has one outcome, and
-/// the databases agree.
-async fn forgets_nothing(language: &str) {
+/// Runs the client of this language, and kills it or lets it reload its page, until it has ended by itself. Fails unless each
+/// command has one outcome, and the databases agree.
+async fn forgets_nothing(language: &str, page: Option<Page>) {
     let program = Path::new(&given("IDEM_CLIENTS")).join(language).join("killed");
     let number = std::env::var("IDEM_COMMANDS").map_or(COMMANDS, |number| number.parse().unwrap());
-    let stack = Stack::start().await;
+    let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
     customer.buys(1).await; // orders knows the item
+    if let Some(page) = &page {
+        page.may_call(&mut stack).await;
+    }
     let proxies = FaultyProxies::new(SEED);
     let (orders, payments) =
         (proxies.to(stack.address("orders")).await, proxies.to(stack.address("payments")).await);
@@ -53,6 +57,7 @@ async fn forgets_nothing(language: &str) {
             .env("IDEM_TOKEN", customer.token())
             .env("IDEM_STORE", &folder.0)
             .env("IDEM_COMMANDS", number.to_string())
+            .env("IDEM_PAGE_PORT", page.as_ref().map_or(0, |page| page.port).to_string())
             .stdout(Stdio::from(output))
             .kill_on_drop(true)
             .spawn()
@@ -71,14 +76,16 @@ async fn forgets_nothing(language: &str) {
                 assert!(ended.unwrap().success(), "{}", folder.output());
                 break;
             }
-            () = killed => {
+            () = killed, if page.is_none() => {
                 client.kill().await.unwrap();
                 kills += 1;
+                assert!(kills < number, "the client does not end: {}", folder.output());
             }
         }
     }
     eventually("no request is on the way", async || proxies.are_quiet(2).then_some(())).await;
     let told = Told::by(&folder.output());
+    kills += told.reloads;
     let counts = proxies.counts();
     println!("{number} commands, {kills} kills, {:.0?}: {told}, {counts:?}", began.elapsed());
     stack.at_rest().await;
@@ -121,6 +128,7 @@ struct Told {
     outcomes: BTreeMap<String, BTreeSet<String>>,
     keys: BTreeMap<String, BTreeSet<String>>,
     resumed: usize,
+    reloads: usize,
     undecided: usize,
 }
 
@@ -135,6 +143,7 @@ impl Told {
             match words[..] {
                 ["remembers", name, key] => add(&mut told.keys, name, key),
                 ["resumes", number] => told.resumed += number.parse::<usize>().unwrap(),
+                ["reloads"] => told.reloads += 1,
                 ["undecided", ..] => told.undecided += 1,
                 [kind @ ("happened" | "never" | "refused"), name] => add(&mut told.outcomes, name, kind),
                 _ => panic!("{line}"),
@@ -150,6 +159,21 @@ impl std::fmt::Display for Told {
         let (happened, never, refused) = (of("happened"), of("never"), of("refused"));
         write!(to, "{happened} happened, {never} never, {refused} refused, ")?;
         write!(to, "{} resumed, {} times undecided", self.resumed, self.undecided)
+    }
+}
+
+/// A page of another origin than the services'.
+struct Page {
+    port: u16,
+}
+
+impl Page {
+    async fn may_call(&self, stack: &mut Stack) {
+        let origin = format!("http://127.0.0.1:{}", self.port);
+        for service in ["orders", "payments"] {
+            stack.stop(service).await;
+            stack.launch_ready(service, &[("IDEM_HTTP__CORS_ORIGINS", &origin)]).await;
+        }
     }
 }
 
@@ -177,5 +201,17 @@ impl Drop for Folder {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the client: ./dev clients python makes it"]
 async fn the_python_client_forgets_no_command_and_no_outcome() {
-    forgets_nothing("python").await;
+    forgets_nothing("python", None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the client: ./dev clients typescript makes it"]
+async fn the_typescript_client_forgets_no_command_and_no_outcome() {
+    forgets_nothing("typescript", None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: ./dev clients page"]
+async fn the_page_forgets_no_command_and_no_outcome_when_it_is_reloaded() {
+    forgets_nothing("page", Some(Page { port: free_port() })).await;
 }
