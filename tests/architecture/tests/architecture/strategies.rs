@@ -50,6 +50,9 @@ fn expected() -> BTreeSet<Row> {
         }
         // A projection does not need the order of its messages.
         for event in between(&consumers, ".newest::<", ">") {
+            // All versions of an event are one row.
+            let is_version = |(_, number): &(&str, &str)| number.parse::<u32>().is_ok();
+            let event = event.rsplit_once('V').filter(is_version).map_or(event, |(event, _)| event);
             rows.insert((service.clone(), format!("`{event}`")));
         }
     }
