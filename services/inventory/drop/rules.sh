@@ -99,7 +99,7 @@ drop_inventory() {
   change_text docs/architecture.md 's/, `tools\/lab`, (`tools\/operator`) and `tools\/bench`/ and $1/; s/services\/inventory\/src\/consumers\.rs\) of inventory/services\/payments\/src\/consumers.rs) of payments/'
   change_text docs/template.md 's/(?<=show a figure): `\.\/dev bench`//'
   change_text docs/glossary.md 's/the copy of items and prices in `orders`, fed by `ItemChanged`/the items on sale and their prices, in `orders`/; s/^- \*\*reservation\*\*[^\n]*\n//m; s/its stock is shipped or released, and //'
-  change_text docs/strategies.md 's/^\| orders \| `ItemChanged`[^\n]*/| orders | `PUT \/v1\/catalogue\/{sku}` | 1 | path | nobody: the entry | entry, fact | waits for the row | never | – | – |/m'
+  change_text docs/strategies.md 's/^\| orders \| `ItemChanged`[^\n]*/| orders | `PUT \/v1\/catalogue\/{sku}` | 1 | path | its row | entry, fact | waits for the row | never | – | – |/m'
   change_text docs/guarantees.md 's/Stock is conserved and never negative\. //; s/Stock: row locks in one[^|]*?CHECK constraints\. //'
   change_text docs/metrics.md 's/state: pending, awaiting/state: awaiting/g'
   change_text docs/operations.md 's/^inventory erase ([^#]*[^# ])(?= +#)/payments erase $1/m; s/^\| `inventory` \|[^\n]*\n//m'

@@ -1,4 +1,4 @@
-//! `POST /v1/idempotency-keys/{key}/fence`: for a client that gives up. What happened is told, and what did not happen never will.
+//! `POST /v1/idempotency-keys/{key}/fence`: lists the commands that were executed under a key, and refuses every later one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A fenced key: what happened is told, and what did not happen never will.
+//! A fenced key shows the commands that were executed under it, and no other is executed.
 
 use database::{AppendTx, Database, GroupSettings};
 use diesel_async::SimpleAsyncConnection;

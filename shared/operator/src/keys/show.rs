@@ -26,7 +26,7 @@ pub struct Show {
 }
 
 impl Show {
-    /// Is done if there is an operation.
+    /// Is done if there is an operation or a fence.
     pub(super) async fn run(self, context: &Installation) -> Result<CommandOutput, Box<dyn Error>> {
         let key = Key::parse(self.key.as_bytes(), context.key_policy)?;
         let caller = Caller { tenant: self.tenant, client: self.client };
