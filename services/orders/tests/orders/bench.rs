@@ -80,8 +80,9 @@ impl Bench {
 
     /// Waits until a request is held in its transaction by a lock on the catalogue that the test has.
     pub(crate) async fn until_held(&self) {
-        let held =
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'catalogue_item'::regclass";
+        // Each database is a copy of one template, so the table has the same oid in all.
+        let held = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'catalogue_item'::regclass \
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
         eventually("a request is held in its transaction", async || {
             (self.count(held).await == 1).then_some(())
         })

@@ -43,8 +43,8 @@ async fn a_migration_that_waits_for_a_table_gives_way_to_others_and_is_applied_a
 
     let migration = apply(&database, vec![LATER]);
     let meanwhile = async {
-        let waiting =
-            "SELECT count(*) AS number FROM pg_locks WHERE NOT granted AND relation = 'page'::regclass";
+        let waiting = "SELECT count(*) AS number FROM pg_locks WHERE NOT granted AND relation = 'page'::regclass \
+                       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
         eventually("the migration waits for the report", async || {
             let waiting: Count = sql_query(waiting).get_result(&mut database.owner().await).await.unwrap();
             (waiting.number == 1).then_some(())

@@ -104,7 +104,8 @@ async fn writers_do_not_wait_behind_a_new_partition() {
     for _ in 0..3 {
         eventually("a new partition that waits for the open writer", async || {
             let waiting = "SELECT count(*)::text AS name FROM pg_locks \
-                            WHERE NOT granted AND relation = 'outbox_event_default'::regclass";
+                            WHERE NOT granted AND relation = 'outbox_event_default'::regclass \
+                              AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
             let mut service = database.connection().await.unwrap();
             let found: Name = diesel::sql_query(waiting).get_result(&mut service).await.unwrap();
             (found.name == "1").then_some(())

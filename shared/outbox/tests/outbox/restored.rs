@@ -89,7 +89,8 @@ async fn if_the_sequence_went_back_the_relay_waits_for_writers_and_publishes_eve
     let relay = relay(&database, &topics, settings());
     eventually("a relay that waits for the writer", async || {
         let waits = "SELECT count(*) AS count FROM pg_locks WHERE NOT granted AND mode = 'ShareLock' \
-                        AND relation = 'outbox_event'::regclass";
+                        AND relation = 'outbox_event'::regclass \
+                        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
         (count(&database, waits).await == 1).then_some(())
     })
     .await;

@@ -110,7 +110,8 @@ async fn a_row_that_is_committed_late_keeps_its_day_until_it_is_published() {
     });
     eventually("a pass that waits for the writer", async || {
         let waiting = format!(
-            "SELECT count(*) AS count FROM pg_locks WHERE NOT granted AND relation = 'outbox_event_{FIRST}'::regclass"
+            "SELECT count(*) AS count FROM pg_locks WHERE NOT granted AND relation = 'outbox_event_{FIRST}'::regclass \
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
         );
         (count(&database, &waiting).await == 1).then_some(())
     })

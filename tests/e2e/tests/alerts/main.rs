@@ -69,7 +69,8 @@ impl Watched {
         let url = self.stack.database(part).superuser_url();
         let mut superuser = AsyncPgConnection::establish(&url).await.unwrap();
         let end = format!(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = '{table}'::regclass AND mode = '{mode}'"
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = '{table}'::regclass AND mode = '{mode}' \
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
         );
         superuser.batch_execute(&end).await.unwrap();
     }
