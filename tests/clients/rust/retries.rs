@@ -8,9 +8,14 @@ use reqwest::{Request, Response};
 use reqwest_middleware::{Middleware, Next, Result};
 use serde_json::Value;
 
-const ATTEMPTS: u32 = 8;
+/// So many attempts, with some 15 seconds of pauses if each is lost.
+pub struct Retries(pub u32);
 
-pub struct Retries;
+impl Default for Retries {
+    fn default() -> Self {
+        Self(8)
+    }
+}
 
 #[async_trait::async_trait]
 impl Middleware for Retries {
@@ -20,7 +25,7 @@ impl Middleware for Retries {
         extensions: &mut Extensions,
         next: Next<'_>,
     ) -> Result<Response> {
-        for attempt in 1..ATTEMPTS {
+        for attempt in 1..self.0 {
             let Some(copy) = request.try_clone() else { break };
             let seconds: u64 = match whole(next.clone().run(copy, extensions).await).await {
                 Ok(response) if !asks(&response) => return Ok(response.into()),
@@ -51,7 +56,7 @@ fn asks(response: &http::Response<Vec<u8>>) -> bool {
 }
 
 /// A response with its whole body, so that a body that breaks off is a lost response.
-async fn whole(received: Result<Response>) -> Result<http::Response<Vec<u8>>> {
+pub(crate) async fn whole(received: Result<Response>) -> Result<http::Response<Vec<u8>>> {
     let received = received?;
     let mut response = http::Response::new(());
     *response.status_mut() = received.status();

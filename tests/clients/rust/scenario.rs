@@ -1,13 +1,12 @@
 //! Drives the services by clients that openapi-generator generated. tests/scenario starts the services and reads the output.
 
-mod retries;
-
 use std::collections::BTreeSet;
 use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use client::retries::Retries;
 use http::{Extensions, StatusCode};
 use inventory::apis::items_api::{self, AdjustStockSuccess, PutItemError};
 use inventory::models::{AdjustStock, PutItem};
@@ -28,8 +27,6 @@ use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Middleware, Next};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use retries::Retries;
-
 type Orders = orders::apis::configuration::Configuration;
 type Payments = payments::apis::configuration::Configuration;
 type Inventory = inventory::apis::configuration::Configuration;
@@ -43,7 +40,7 @@ fn given(name: &str) -> String {
 }
 
 fn client() -> ClientWithMiddleware {
-    ClientBuilder::new(Client::new()).with(Retries).build()
+    ClientBuilder::new(Client::new()).with(Retries::default()).build()
 }
 
 fn orders_at(url: &str, token: String) -> Orders {
@@ -131,7 +128,8 @@ async fn lost_response(orders: &Orders) -> Order {
     placed(orders, tea(1, VISA)).await;
     let replayed = Arc::new(AtomicBool::new(false));
     let mut lossy = orders_at("IDEM_ORDERS_LOSSY", given("IDEM_TOKEN"));
-    lossy.client = ClientBuilder::new(Client::new()).with(Replayed(replayed.clone())).with(Retries).build();
+    lossy.client =
+        ClientBuilder::new(Client::new()).with(Replayed(replayed.clone())).with(Retries::default()).build();
     let order = place(&lossy, &key(), tea(2, VISA)).await.unwrap();
     assert!(replayed.load(Ordering::Relaxed), "the response is not a replay");
     order

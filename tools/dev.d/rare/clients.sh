@@ -182,7 +182,8 @@ generate_rust() { # home folder
     openapi_generator rust reqwest "$2/$service.json" "$2/$service" \
       "supportMultipleResponses=true,supportMiddleware=true,packageName=$service,packageVersion=0.0.0" || return
   done
-  (cd "$2" && RUSTFLAGS='-D warnings' cargo build --quiet --locked --target-dir "$1/target") && cp "$1/target/debug/scenario" "$2/run"
+  (cd "$2" && RUSTFLAGS='-D warnings' cargo build --quiet --locked --target-dir "$1/target") &&
+    cp "$1/target/debug/scenario" "$2/run" && cp "$1/target/debug/killed" "$2/killed"
 }
 
 # openapi-generator is one jar, for Java and for Rust.

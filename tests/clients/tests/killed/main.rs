@@ -211,6 +211,12 @@ async fn the_typescript_client_forgets_no_command_and_no_outcome() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the client: ./dev clients rust makes it"]
+async fn the_rust_client_forgets_no_command_and_no_outcome() {
+    forgets_nothing("rust", None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a browser: ./dev clients page"]
 async fn the_page_forgets_no_command_and_no_outcome_when_it_is_reloaded() {
     forgets_nothing("page", Some(Page { port: free_port() })).await;

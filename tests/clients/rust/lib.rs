@@ -1,0 +1,5 @@
+//! What the generated clients need beside themselves: the retry policy, and commands that a client cannot forget.
+
+pub mod remember;
+pub mod retries;
+pub mod store;
