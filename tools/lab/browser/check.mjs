@@ -80,6 +80,13 @@ await button('Same key, another body').click();
 await shows(row('requests', 'other body, same key'), '409 idempotency-key-reused');
 await settled('a key that is used for another body is refused');
 
+const orders = async () => Number((await page.locator('#orders-note').innerText()).match(/\d+$/)[0]);
+const before = await orders();
+await button('New key for each attempt').click();
+await shows(row('requests', 'same order, new key'), '201 executed');
+await page.waitForFunction((count) => document.getElementById('orders-note').innerText.endsWith(` ${count}`), before + 2);
+await settled('a client that makes a new key for each attempt has two orders, and pays both');
+
 await button('Stop the broker').click();
 await shows(fault('broker'), 'kafka is away');
 await button('Send it 20 times').click();

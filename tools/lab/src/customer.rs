@@ -65,6 +65,13 @@ pub(crate) async fn reuse_key(lab: &Lab) -> Result<()> {
     Ok(())
 }
 
+/// Sends one order twice, each time under a new key. No server can tell that from two orders.
+pub(crate) async fn replace_key(lab: &Lab) -> Result<()> {
+    send(lab, "order", &order(1), 1).await;
+    send(lab, "same order, new key", &order(1), 1).await;
+    Ok(())
+}
+
 fn order(quantity: i64) -> Request {
     place_order(&[(ITEM, quantity)], "lab")
 }
