@@ -1,7 +1,7 @@
 //! Orders and charges that must not be forgotten. tests/killed kills this program at random, starts it again, and reads its output.
 
-use std::env;
 use std::path::PathBuf;
+use std::{env, fs};
 
 use client::remember::{Command, Commands, Error, Outcome};
 use client::retries::Retries;
@@ -29,9 +29,10 @@ fn given(name: &str) -> String {
 }
 
 fn commands(service: &str) -> Result<Commands, Failure> {
-    let store = Store::at(PathBuf::from(given("IDEM_STORE")).join(service))?;
+    let folder = PathBuf::from(given("IDEM_STORE")).join(service);
+    fs::create_dir_all(&folder)?;
     let (url, token) = (given(&format!("IDEM_{}", service.to_uppercase())), given("IDEM_TOKEN"));
-    Ok(Commands::new(store, url, move || token.clone(), Retries(ATTEMPTS)))
+    Ok(Commands::new(Store::at(folder), url, move || token.clone(), Retries(ATTEMPTS)))
 }
 
 async fn perform(commands: &Commands, job: Job) -> Result<(), Error> {

@@ -21,16 +21,14 @@ export class FileStore implements Store {
     return readFile(this.#file(kind, name), 'utf8');
   }
 
-  async get(kind: Kind, name: string): Promise<string | undefined> {
-    return readFile(this.#file(kind, name), 'utf8').catch((error) => {
-      if (error.code !== 'ENOENT') throw error;
-      return undefined;
-    });
+  get(kind: Kind, name: string): Promise<string | undefined> {
+    return found(this.#file(kind, name));
   }
 
   async all(kind: Kind): Promise<string[]> {
     const files = (await readdir(this.folder)).filter((file) => file.startsWith(`${kind}-`));
-    return Promise.all(files.map((file) => readFile(join(this.folder, file), 'utf8')));
+    const texts = await Promise.all(files.map((file) => found(join(this.folder, file))));
+    return texts.filter((text) => text !== undefined); // a file may have been deleted meanwhile
   }
 
   async delete(kind: Kind, name: string): Promise<void> {
@@ -41,6 +39,14 @@ export class FileStore implements Store {
   #file(kind: Kind, name: string): string {
     return join(this.folder, `${kind}-${encodeURIComponent(name)}`);
   }
+}
+
+/** The text of the file, if there is one. */
+async function found(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
 }
 
 /** Returns when the file, or the names in the folder, are on the disk. */
