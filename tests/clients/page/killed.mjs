@@ -31,8 +31,10 @@ const ended = new Promise((done, fail) => {
   tab.exposeFunction('tell', (line) => (line === 'ended' ? done(true) : console.log(line)));
   tab.on('pageerror', fail);
 });
+// A page begins with its first command again, so it needs more time with more of them.
+const life = 25 * Number(env.IDEM_COMMANDS); // milliseconds
 await tab.goto(`http://127.0.0.1:${env.IDEM_PAGE_PORT}/`);
-while (!(await Promise.race([ended, sleep(500 + 2500 * Math.random(), false)]))) {
+while (!(await Promise.race([ended, sleep(life * (0.2 + 0.8 * Math.random()), false)]))) {
   console.log('reloads');
   await tab.reload();
 }

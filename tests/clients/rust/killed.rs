@@ -1,6 +1,7 @@
 //! Orders and charges that must not be forgotten. tests/killed kills this program at random, starts it again, and reads its output.
 
 use std::path::PathBuf;
+use std::time::Duration;
 use std::{env, fs};
 
 use client::remember::{Command, Commands, Error, Outcome};
@@ -41,6 +42,13 @@ async fn perform(commands: &Commands, job: Job) -> Result<(), Error> {
         Job::Place { name, path, body } => {
             let command = commands.remember(path, &body.to_string(), Some(&name)).await?;
             println!("remembers {name} {}", command.key);
+            if name == "order-0" {
+                // As if it were 30 days old. The service may have forgotten the key by then.
+                let old = Command { at: command.at - Duration::from_hours(30 * 24), ..command.clone() };
+                if let Err(Error::Undecided(_)) = commands.outcome(&old).await {
+                    println!("late {name}");
+                }
+            }
             command
         }
     };

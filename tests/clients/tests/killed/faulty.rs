@@ -36,6 +36,8 @@ pub(crate) struct Counts {
     pub(crate) delayed: AtomicUsize,
     pub(crate) kept_back: AtomicUsize,
     pub(crate) fences: AtomicUsize,
+    /// Fences that found an expired record.
+    pub(crate) expired: AtomicUsize,
     /// Requests that arrived after the fence of their key.
     pub(crate) too_late: AtomicUsize,
     pub(crate) operations: AtomicUsize,
@@ -170,6 +172,9 @@ async fn serve(faults: Arc<Faults>, upstream: String, mut client: TcpStream) {
     };
     if request.is_to(b"/fence ") {
         count(&counts.fences);
+        if find(&response, br#""state":"expired""#).is_some() {
+            count(&counts.expired);
+        }
     }
     if request.is_to(b" /v1/operations/") {
         count(&counts.operations);

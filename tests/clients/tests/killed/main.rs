@@ -30,6 +30,9 @@ use faulty::FaultyProxies;
 const COMMANDS: usize = 120;
 const SEED: u64 = 41;
 
+/// Responses expire after a second, so that some fences find an expired record.
+const REPLY_SECONDS: &str = "1";
+
 /// A kill comes after so many requests, and so many milliseconds.
 const REQUESTS: std::ops::Range<usize> = 20..60;
 const MOMENT: std::ops::Range<u64> = 0..200;
@@ -42,8 +45,12 @@ async fn forgets_nothing(language: &str, page: Option<Page>) {
     let mut stack = Stack::start().await;
     let customer = Customer::stocked(&stack, 1_000_000).await;
     customer.buys(1).await; // orders knows the item
-    if let Some(page) = &page {
-        page.may_call(&mut stack).await;
+    let origin = page.as_ref().map(Page::origin);
+    let mut settings = vec![("IDEM_IDEMPOTENCY__REPLY_SECONDS", REPLY_SECONDS)];
+    settings.extend(origin.as_ref().map(|origin| ("IDEM_HTTP__CORS_ORIGINS", origin.as_str())));
+    for service in ["orders", "payments"] {
+        stack.stop(service).await;
+        stack.launch_ready(service, &settings).await;
     }
     let proxies = FaultyProxies::new(SEED);
     let (orders, payments) =
@@ -116,9 +123,10 @@ async fn forgets_nothing(language: &str, page: Option<Page>) {
         assert!(!named(kind, "").is_empty(), "no command with the outcome {kind}");
     }
     assert!(kills > 0 && told.resumed > 0, "{kills} kills, {} resumed", told.resumed);
+    assert!(told.late > 0, "a command of 30 days ago is sent");
     let faults =
         [&counts.lost_requests, &counts.lost_responses, &counts.gateways, &counts.twice, &counts.delayed];
-    let gave_up = [&counts.kept_back, &counts.fences, &counts.too_late, &counts.operations];
+    let gave_up = [&counts.kept_back, &counts.fences, &counts.expired, &counts.too_late, &counts.operations];
     assert!(faults.into_iter().chain(gave_up).all(|count| count.load(Ordering::Relaxed) > 0), "{counts:?}");
 }
 
@@ -130,6 +138,8 @@ struct Told {
     resumed: usize,
     reloads: usize,
     undecided: usize,
+    /// How often the program refused to send a command of 30 days ago.
+    late: usize,
 }
 
 impl Told {
@@ -144,6 +154,7 @@ impl Told {
                 ["remembers", name, key] => add(&mut told.keys, name, key),
                 ["resumes", number] => told.resumed += number.parse::<usize>().unwrap(),
                 ["reloads"] => told.reloads += 1,
+                ["late", _] => told.late += 1,
                 ["undecided", ..] => told.undecided += 1,
                 [kind @ ("happened" | "never" | "refused"), name] => add(&mut told.outcomes, name, kind),
                 _ => panic!("{line}"),
@@ -168,12 +179,8 @@ struct Page {
 }
 
 impl Page {
-    async fn may_call(&self, stack: &mut Stack) {
-        let origin = format!("http://127.0.0.1:{}", self.port);
-        for service in ["orders", "payments"] {
-            stack.stop(service).await;
-            stack.launch_ready(service, &[("IDEM_HTTP__CORS_ORIGINS", &origin)]).await;
-        }
+    fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
     }
 }
 
