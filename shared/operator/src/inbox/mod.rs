@@ -25,7 +25,7 @@ pub enum InboxCommand {
     Redrive(redrive::Redrive),
     /// Discard a parked message without effect, and apply the messages held behind it
     Discard(discard::Discard),
-    /// Let the consumer read messages again, while no instance runs
+    /// Let the consumer read messages again, while no instance runs; offsets are never set forward
     Rewind(rewind::Rewind),
 }
 
