@@ -16,7 +16,7 @@ const ATTEMPTS: u32 = 3;
 type Failure = Box<dyn std::error::Error>;
 
 enum Job {
-    /// What an earlier process has left.
+    /// A command that an earlier process left without an outcome.
     Resume(Command),
     Place {
         name: String,

@@ -1,4 +1,4 @@
-//! What the generated clients need beside themselves: the retry policy, and commands that a client cannot forget.
+//! Two additions to the generated clients: the retry policy, and commands that a client cannot forget.
 
 pub mod remember;
 pub mod retries;

@@ -33,14 +33,16 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A stored command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
+    /// The caller's name for it; without one, the key.
     pub name: String,
     pub key: Uuid,
     pub path: String,
     pub body: String,
+    /// The time when it was stored first.
     pub at: SystemTime,
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The command took effect. If the service was asked more than 24 hours later, `body` is null: read the resource.
@@ -51,7 +53,7 @@ pub enum Outcome {
     Refused { problem: Value },
 }
 
-/// Why there is no outcome.
+/// The reason why a call returned no command and no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The service did not tell what happened. The command stays open: ask for its outcome later.
