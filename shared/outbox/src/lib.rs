@@ -18,7 +18,7 @@ pub use partitions::make_partitions;
 pub use readings::read_metrics;
 pub use relay::{Relay, RelaySettings, end_lease};
 pub use release::release;
-pub use republish::{FirstRow, PublishedEvents, Republication, republish};
+pub use republish::{PublishedEvents, Republication, republish};
 pub use restored::is_restored_since;
 pub use retention::{RetentionCounts, RetentionSettings, detach_days};
 

@@ -15,7 +15,6 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Multirange, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{define_sql_function, select, sql_query};
 use diesel_async::RunQueryDsl;
-use envelope::TenantId;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -39,47 +38,31 @@ pub enum PublishedEvents {
 }
 
 /// The events that the relay publishes again.
-#[derive(Debug, Serialize)]
+#[derive(Debug, QueryableByName, Serialize)]
 pub struct Republication {
     /// Their number.
+    #[diesel(sql_type = BigInt)]
     pub messages: i64,
-    /// The first one.
-    pub first: Option<FirstRow>,
+    /// The id of the first one.
+    #[diesel(sql_type = Nullable<BigInt>)]
+    pub first_id: Option<i64>,
+    /// The number of the first one among the events of its aggregate.
+    #[diesel(sql_type = Nullable<BigInt>)]
+    pub first_sequence: Option<i64>,
     /// The id of the last one.
+    #[diesel(sql_type = Nullable<BigInt>)]
     pub last_id: Option<i64>,
     /// The tenant of an aggregate's events. Events since a time may belong to several.
     #[serde(skip)]
-    pub tenant: Option<TenantId>,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub tenant: Option<String>,
     /// The time of the first row of the outbox.
     #[serde(skip)]
+    #[diesel(sql_type = Nullable<Timestamptz>)]
     pub rows_since: Option<DateTime<Utc>>,
-}
-
-/// The first event.
-#[derive(Debug, Serialize)]
-pub struct FirstRow {
-    /// The id of its row.
-    pub id: i64,
-    /// Its number among the events of its aggregate.
-    pub sequence: i64,
-}
-
-#[derive(QueryableByName)]
-struct Selected {
+    #[serde(skip)]
     #[diesel(sql_type = Multirange<BigInt>)]
     ids: Ranges,
-    #[diesel(sql_type = BigInt)]
-    messages: i64,
-    #[diesel(sql_type = Nullable<BigInt>)]
-    first_id: Option<i64>,
-    #[diesel(sql_type = Nullable<BigInt>)]
-    last_id: Option<i64>,
-    #[diesel(sql_type = Nullable<BigInt>)]
-    first_sequence: Option<i64>,
-    #[diesel(sql_type = Nullable<Text>)]
-    tenant: Option<String>,
-    #[diesel(sql_type = Nullable<Timestamptz>)]
-    rows_since: Option<DateTime<Utc>>,
 }
 
 /// Lets the relay publish these events again. Events that it has not published yet are left out: it publishes them without this. Events of
@@ -95,24 +78,17 @@ pub async fn republish(tx: &mut Tx, events: PublishedEvents, actor: &str) -> dat
     };
     tx.set_statement_timeout(COUNT_TIMEOUT).await?;
     select(pg_advisory_xact_lock_shared(hashtextextended("outbox_rows", 0))).execute(tx).await?;
-    let selected: Selected = sql_query(include_str!("republish.sql"))
+    let republication: Republication = sql_query(include_str!("republish.sql"))
         .bind::<Nullable<Timestamptz>, _>(since)
         .bind::<Nullable<SqlUuid>, _>(aggregate)
         .get_result(tx)
         .await?;
-    if selected.messages > 0 {
+    if republication.messages > 0 {
         end_lease(tx, actor).await?;
         diesel::update(outbox_cursor::table)
-            .set(outbox_cursor::gaps.eq(outbox_cursor::gaps.union_range(selected.ids)))
+            .set(outbox_cursor::gaps.eq(outbox_cursor::gaps.union_range(&republication.ids)))
             .execute(tx)
             .await?;
     }
-    let first = selected.first_id.zip(selected.first_sequence);
-    Ok(Republication {
-        messages: selected.messages,
-        first: first.map(|(id, sequence)| FirstRow { id, sequence }),
-        last_id: selected.last_id,
-        tenant: selected.tenant.and_then(|tenant| tenant.parse().ok()),
-        rows_since: selected.rows_since,
-    })
+    Ok(republication)
 }

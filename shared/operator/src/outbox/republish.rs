@@ -67,8 +67,8 @@ impl Republish {
         let republish = async |tx: &mut Tx| -> database::Result<Outcome<Report>> {
             let republication = ::outbox::republish(tx, events, &self.change.operator().actor()).await?;
             let rows_since = republication.rows_since.map(to_rfc3339);
-            let fact =
-                self.change.fact(republication.tenant.as_ref(), "outbox.republish", "outbox", &subject);
+            let tenant = republication.tenant.as_deref().and_then(|name| name.parse().ok());
+            let fact = self.change.fact(tenant.as_ref(), "outbox.republish", "outbox", &subject);
             let fact = fact.with(json!(republication));
             let is_empty = republication.messages == 0;
             let report = Report { republication, rows_since, dropped };

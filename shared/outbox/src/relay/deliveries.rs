@@ -31,8 +31,6 @@ pub(super) struct Deliveries<'r> {
     asked_at: Instant,
     /// The topics of this term's messages, and those with a partition that had no leader when the term began.
     topics: BTreeSet<String>,
-    /// The spans of the messages that are under way. Each ends with its delivery report.
-    spans: BTreeMap<i64, Span>,
     /// False once a span has shown that this process exports none. Without the exporter a span costs more than the sending.
     exports_spans: bool,
     pub(super) blocked: BlockedEvents,
@@ -43,6 +41,8 @@ pub(super) struct Deliveries<'r> {
 struct InFlight {
     aggregate: Uuid,
     sent_at: Instant,
+    /// It ends with the delivery report.
+    span: Option<Span>,
 }
 
 impl<'r> Deliveries<'r> {
@@ -59,7 +59,6 @@ impl<'r> Deliveries<'r> {
             in_flight: BTreeMap::new(),
             asked_at: Instant::now(),
             topics,
-            spans: BTreeMap::new(),
             exports_spans: true,
             blocked,
             has_moved: false,
@@ -87,7 +86,7 @@ impl<'r> Deliveries<'r> {
         let last_id = self.queued.back().map(|row| row.id);
         let mut messages = 0;
         while let Some(row) = self.queued.pop_front() {
-            let in_flight = InFlight { aggregate: row.aggregate_id, sent_at: Instant::now() };
+            let in_flight = InFlight { aggregate: row.aggregate_id, sent_at: Instant::now(), span: None };
             self.in_flight.insert(row.id, in_flight);
             messages += usize::from(self.publish(&row, rows == 1).await?);
         }
@@ -142,10 +141,8 @@ impl<'r> Deliveries<'r> {
         }
         crashpoint::reach!("relay.message_sent");
         log_relayed(&outgoing, is_named);
-        if let Some(span) = span {
-            self.exports_spans = traces::traceparent(&span).is_some();
-            self.spans.insert(row.id, span);
-        }
+        self.exports_spans = span.as_ref().is_some_and(|span| traces::traceparent(span).is_some());
+        self.in_flight.entry(row.id).and_modify(|message| message.span = span);
         Ok(true)
     }
 
@@ -204,15 +201,16 @@ impl<'r> Deliveries<'r> {
     fn block(&mut self, id: i64, aggregate: Uuid, refusal: Option<Refusal>) {
         self.relay.database.metrics::<OutboxMetrics>().blocked.inc();
         self.blocked.add(id, aggregate, refusal);
-        self.spans.get(&id).into_iter().for_each(traces::fail);
+        self.in_flight.get(&id).and_then(|message| message.span.as_ref()).into_iter().for_each(traces::fail);
         self.finish(id);
     }
 
     fn finish(&mut self, id: i64) {
-        if let Some(span) = self.spans.remove(&id) {
+        let Some(message) = self.in_flight.remove(&id) else { return };
+        self.has_moved = true;
+        if let Some(span) = message.span {
             span.in_scope(|| ()); // a span lasts until it was last entered
         }
-        self.has_moved |= self.in_flight.remove(&id).is_some();
     }
 }
 
