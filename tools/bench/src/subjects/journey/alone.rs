@@ -6,8 +6,9 @@ use harness::orders::Order;
 use harness::{Error, Part, Request, Result};
 use uuid::Uuid;
 
+use super::cost::Usage;
 use super::floor::Floor;
-use crate::load::{Load, median};
+use crate::load::{Load, as_f64, median};
 use crate::report::Section;
 use crate::subjects::orders::Client;
 use crate::subjects::stack::{LIMIT, Stack};
@@ -44,6 +45,11 @@ pub(super) async fn measure(stack: &Stack<'_>, workload: &Workload, section: &mu
         walks.extend(&its_walks);
         ratios.push(load(its_orders).p50 / load(its_walks).p50);
     }
+    let before = Usage::of(stack).await?;
+    for _ in 0..walks.len() {
+        floor.walk().await?;
+    }
+    Usage::of(stack).await?.report(&before, as_f64(walks.len()), "journey.floor", section);
     let (orders, walks) = (load(orders), load(walks));
     eprintln!("journey: confirmed after {:.1} ms (p50), {:.1} ms (p99)", orders.p50, orders.p99);
     section.at_most("journey.to_floor", median(ratios), 1.5);

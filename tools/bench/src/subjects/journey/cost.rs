@@ -18,16 +18,11 @@ impl Usage {
         Ok(Self(cpu))
     }
 
-    /// The CPU of one of so many orders since an earlier reading, in µs, by process.
-    fn each(&self, before: &Self, orders: f64) -> impl Iterator<Item = (&'static str, f64)> {
-        let pairs = self.0.iter().zip(&before.0);
-        pairs.map(move |((name, after), (_, before))| (*name, (after - before) * 1e6 / orders))
-    }
-
-    /// Reports the same, and the sum, as figures of a load.
+    /// Reports the CPU of one of so many orders since an earlier reading, in µs, by process and together, as figures of a load.
     pub(super) fn report(&self, before: &Self, orders: f64, load: &str, section: &mut Section) {
         let mut together = 0.0;
-        for (name, micros) in self.each(before, orders) {
+        for ((name, after), (_, before)) in self.0.iter().zip(&before.0) {
+            let micros = (after - before) * 1e6 / orders;
             section.figure(format!("{load}.cpu_us.{name}"), micros);
             together += micros;
         }
