@@ -47,6 +47,10 @@ def place(number: int) -> None:
     tell("remembers", name, command.key)
     if number == 0:
         try:
+            to.remember(path, b"{}", name)
+        except ValueError:
+            tell("taken", name)
+        try:
             # As if it were 30 days old. The service may have forgotten the key by then.
             to.outcome(replace(command, at=command.at - 30 * 86400))
         except Undecided:

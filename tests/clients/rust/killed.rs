@@ -43,6 +43,9 @@ async fn perform(commands: &Commands, job: Job) -> Result<(), Error> {
             let command = commands.remember(path, &body.to_string(), Some(&name)).await?;
             println!("remembers {name} {}", command.key);
             if name == "order-0" {
+                if let Err(Error::OtherCommand(_)) = commands.remember(path, "{}", Some(&name)).await {
+                    println!("taken {name}");
+                }
                 // As if it were 30 days old. The service may have forgotten the key by then.
                 let old = Command { at: command.at - Duration::from_hours(30 * 24), ..command.clone() };
                 if let Err(Error::Undecided(_)) = commands.outcome(&old).await {

@@ -29,6 +29,7 @@ export async function carryOut(number: number, orders: Commands, payments: Comma
     const command = await to.remember(path, JSON.stringify({ ...body, reference: name }), name);
     tell('remembers', name, command.key);
     if (number === 0) {
+      await to.remember(path, '{}', name).catch(() => tell('taken', name));
       // As if it were 30 days old. The service may have forgotten the key by then.
       const old = { ...command, at: command.at - 30 * 86_400_000 };
       await to.outcome(old).catch((error) => {

@@ -124,6 +124,7 @@ async fn forgets_nothing(language: &str, page: Option<Page>) {
     }
     assert!(kills > 0 && told.resumed > 0, "{kills} kills, {} resumed", told.resumed);
     assert!(told.late > 0, "a command of 30 days ago is sent");
+    assert!(told.taken > 0, "a name is given to a second command");
     let faults =
         [&counts.lost_requests, &counts.lost_responses, &counts.gateways, &counts.twice, &counts.delayed];
     let gave_up = [&counts.kept_back, &counts.fences, &counts.expired, &counts.too_late, &counts.operations];
@@ -140,6 +141,8 @@ struct Told {
     undecided: usize,
     /// How often the program refused to send a command of 30 days ago.
     late: usize,
+    /// How often the program refused to give the name of a command to another one.
+    taken: usize,
 }
 
 impl Told {
@@ -155,6 +158,7 @@ impl Told {
                 ["resumes", number] => told.resumed += number.parse::<usize>().unwrap(),
                 ["reloads"] => told.reloads += 1,
                 ["late", _] => told.late += 1,
+                ["taken", _] => told.taken += 1,
                 ["undecided", ..] => told.undecided += 1,
                 [kind @ ("happened" | "never" | "refused"), name] => add(&mut told.outcomes, name, kind),
                 _ => panic!("{line}"),
