@@ -134,6 +134,9 @@ impl Stack {
     }
 
     fn start_instance(&mut self, instance: Instance, folder: &Path, settings: &[(String, String)]) {
+        let former = self.programs.get_mut(&instance);
+        let has_ended = former.is_none_or(|program| program.has_ended().unwrap().is_some());
+        assert!(has_ended, "{instance} runs, and has the port");
         let command = &[instance.role.command()];
         let launch = Launch { instance, command, folder, settings, log_limit: usize::MAX };
         self.programs.insert(instance, Program::start(&launch).unwrap());

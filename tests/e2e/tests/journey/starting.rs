@@ -17,6 +17,7 @@ async fn a_service_without_its_servers_waits_and_says_which_is_missing() {
     assert_eq!(stack.api().get(Part::ORDERS, "/health/live").await.unwrap().status, 200);
     assert!(stack.has_ended("orders").is_none());
 
+    stack.kill("orders").await;
     stack.launch("orders", &[("IDEM_KAFKA__BROKERS", "127.0.0.1:1")]);
     stack.program("orders").address().await.unwrap();
     let health = eventually("the database is reached and the broker is not", async || {
