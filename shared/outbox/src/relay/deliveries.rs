@@ -141,8 +141,10 @@ impl<'r> Deliveries<'r> {
         }
         crashpoint::reach!("relay.message_sent");
         log_relayed(&outgoing, is_named);
-        self.exports_spans = span.as_ref().is_some_and(|span| traces::traceparent(span).is_some());
-        self.in_flight.entry(row.id).and_modify(|message| message.span = span);
+        if let Some(span) = span {
+            self.exports_spans = traces::traceparent(&span).is_some();
+            self.in_flight.entry(row.id).and_modify(|message| message.span = Some(span));
+        }
         Ok(true)
     }
 
@@ -208,9 +210,7 @@ impl<'r> Deliveries<'r> {
     fn finish(&mut self, id: i64) {
         let Some(message) = self.in_flight.remove(&id) else { return };
         self.has_moved = true;
-        if let Some(span) = message.span {
-            span.in_scope(|| ()); // a span lasts until it was last entered
-        }
+        message.span.iter().for_each(|span| span.in_scope(|| ())); // a span lasts until it was last entered
     }
 }
 
