@@ -37,6 +37,8 @@ static TEMPLATES: Mutex<BTreeMap<Vec<String>, Weak<OwnDatabase>>> = Mutex::const
 pub struct TestDatabase {
     own: OwnDatabase,
     database: Database,
+    /// The session of `count`, which tests call again and again.
+    counts: Mutex<Option<AsyncPgConnection>>,
     _template: Option<Arc<OwnDatabase>>,
 }
 
@@ -87,7 +89,7 @@ impl TestDatabase {
     fn of(own: OwnDatabase, template: Option<Arc<OwnDatabase>>) -> Self {
         let url = url_of("test_service", &own.name, &address_of(&own.server));
         let database = Database::new(&Settings::new(url), Handle::current()).unwrap();
-        Self { own, database, _template: template }
+        Self { own, database, counts: Mutex::new(None), _template: template }
     }
 
     /// The URL of the service's role, through another address (a proxy's) if one is given.
@@ -109,7 +111,15 @@ impl TestDatabase {
     /// The number that a query selects, as the owner.
     pub async fn count(&self, sql: &str) -> i64 {
         let select = format!("SELECT ({sql})::bigint AS number");
-        diesel::sql_query(select).get_result::<Count>(&mut self.owner().await).await.unwrap().number
+        let mut counts = self.counts.lock().await;
+        if let Some(session) = counts.as_mut()
+            && let Ok(count) = diesel::sql_query(&select).get_result::<Count>(session).await
+        {
+            return count.number;
+        }
+        // The first one, or the server has stopped meanwhile.
+        let session = counts.insert(self.owner().await);
+        diesel::sql_query(select).get_result::<Count>(session).await.unwrap().number
     }
 
     /// The URL of a superuser, to dump and to restore.

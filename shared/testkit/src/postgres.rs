@@ -268,8 +268,14 @@ async fn run(folder: &Path, port: u16, settings: &[String], variables: &[String]
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     let mut command = unprivileged(folder, "postgres", variables).await;
     command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
-    let usual =
-        ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=800", "timezone=UTC"];
+    // A killed server leaves its shared memory. As files of its data, that goes with its folder.
+    let usual = [
+        "listen_addresses=127.0.0.1",
+        "unix_socket_directories=",
+        "max_connections=800",
+        "timezone=UTC",
+        "dynamic_shared_memory_type=mmap",
+    ];
     for setting in usual.into_iter().chain(settings.iter().map(String::as_str)) {
         command.args(["-c", setting]);
     }
