@@ -1,6 +1,6 @@
 // Orders and charges that must not be forgotten. killed.ts makes them in Node, and the page of page/killed.mjs in a browser.
 
-import { Undecided, type Command, type Commands } from './remember.js';
+import { OtherCommand, Undecided, type Command, type Commands } from './remember.js';
 
 const WORKERS = 8;
 
@@ -29,7 +29,10 @@ export async function carryOut(number: number, orders: Commands, payments: Comma
     const command = await to.remember(path, JSON.stringify({ ...body, reference: name }), name);
     tell('remembers', name, command.key);
     if (number === 0) {
-      await to.remember(path, '{}', name).catch(() => tell('taken', name));
+      await to.remember(path, '{}', name).catch((error) => {
+        if (!(error instanceof OtherCommand)) throw error;
+        tell('taken', name);
+      });
       // As if it were 30 days old. The service may have forgotten the key by then.
       const old = { ...command, at: command.at - 30 * 86_400_000 };
       await to.outcome(old).catch((error) => {

@@ -27,6 +27,9 @@ export type Outcome =
 /** The service did not tell what happened. The command stays open: ask for its outcome later. */
 export class Undecided extends Error {}
 
+/** The name is that of another command. */
+export class OtherCommand extends Error {}
+
 export type Kind = 'command' | 'outcome';
 
 /** Texts that survive a crash. A text is written once. */
@@ -105,12 +108,12 @@ export class Commands {
   }
 
   /** Stores a command, a POST that takes a key, before it is sent. With a name of the caller's, such as the id of a cart, a second
-   * call returns the first command. */
+   * call returns the first command. Throws `OtherCommand` if that has another path or body. */
   async remember(path: string, body: string, name?: string): Promise<Command> {
     const key = crypto.randomUUID();
     const command: Command = { name: name ?? key, key, path, body, at: Date.now() };
     const stored: Command = JSON.parse(await this.store.put('command', command.name, JSON.stringify(command)));
-    if (stored.path !== path || stored.body !== body) throw new Error(`${name} is the name of another command`);
+    if (stored.path !== path || stored.body !== body) throw new OtherCommand(`${name} is the name of another command`);
     return stored;
   }
 
