@@ -268,7 +268,7 @@ async fn run(folder: &Path, port: u16, settings: &[String], variables: &[String]
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     let mut command = unprivileged(folder, "postgres", variables).await;
     command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
-    // A killed server leaves its shared memory. As files of its data, that goes with its folder.
+    // The last setting keeps shared memory in the folder, which the test removes. Otherwise a killed server leaves it behind.
     let usual = [
         "listen_addresses=127.0.0.1",
         "unix_socket_directories=",

@@ -40,7 +40,7 @@ how_to_names() {
   for file in "$HOW_TO"/*.diff; do basename "$file" .diff; done
 }
 
-# The next diff at each time that CI asks, so that it tries all of them.
+# Prints the next name each time that CI asks, so that CI tries all diffs.
 name_in_turn() {
   local names commits
   names=$(how_to_names)
