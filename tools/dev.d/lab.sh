@@ -20,7 +20,7 @@ command_lab() { # [--check]
     require node npm chromium psql && require_node
     locked prepare_lab_browser
   fi
-  build_programs
+  build_programs lab
   export_servers
   export IDEM_DEV=$ROOT/dev IDEM_SKIP_BUILD=yes
   with_parts "${LAB_PARTS[@]}" -- "$run"

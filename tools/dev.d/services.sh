@@ -18,8 +18,11 @@ build() { # title cargo-arguments...
   say "building $title: done in $((SECONDS - started))s"
 }
 
-build_programs() {
-  [[ -n ${IDEM_SKIP_BUILD:-} ]] || build "the services and tools" --bins
+# The programs of a running stack, and those that ask it. `cargo test` builds the others.
+build_programs() { # more...
+  local name programs=()
+  for name in "${DATABASES[@]}" demo devtool operator "$@"; do programs+=(--bin "$(program_of "$name")"); done
+  [[ -n ${IDEM_SKIP_BUILD:-} ]] || build "the services and tools" "${programs[@]}"
   IDEM_SKIP_BUILD=yes # once per command; the demo exports it, so that its calls of ./dev build nothing
 }
 

@@ -9,7 +9,7 @@ command_conformance() {
   # Its parts have other settings, and are restarted.
   [[ -z $(running_names) ]] || die "conformance starts its own parts: ./dev down first"
   require_for "${ALL[@]}"
-  build_programs
+  build_programs conformance
   set_instances 2
   export IDEM_LIMITS__REQUESTS_PER_SECOND=0
   with_parts "${ALL[@]}" -- run_conformance
