@@ -6,21 +6,23 @@
 # Renovate or Dependabot can add digests and raise them.
 
 FROM rust:1.95.0-slim-bookworm AS build
-# librdkafka and its OpenSSL are C. The build of the first looks for a C++ compiler too, that of the second runs perl.
+# librdkafka is C with OpenSSL. Its build looks for a C++ compiler too.
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends g++ make perl \
+    && apt-get install -y --no-install-recommends g++ libssl-dev make pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /idem
 # `quick` is built in a third of the time, and runs slower.
 ARG PROFILE=release
 COPY . .
 # The caches keep compiled dependencies. The programs are copied out, because the image does not contain the caches. Cargo
-# compares the times of files, and checkouts share the cache, so every file of ours gets a new time.
+# compares the times of files, and checkouts share the cache, so every file of ours gets a new time. The programs contain OpenSSL,
+# whatever libraries the last image has.
 RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/idem/target,sharing=locked \
     find . -path ./target -prune -o -type f -exec touch {} + \
     && programs="$(cd services && dirname */service.toml) stripe-sim devtool" \
+    && export OPENSSL_STATIC=1 OPENSSL_INCLUDE_DIR=/usr/include OPENSSL_LIB_DIR="/usr/lib/$(gcc -print-multiarch)" \
     && cargo build --locked --profile "$PROFILE" --bins $(printf -- '-p %s ' $programs) \
     && for program in $programs; do \
          install -D -t /programs "target/$PROFILE/$program"; \

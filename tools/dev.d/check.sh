@@ -15,7 +15,7 @@ check() { # [names...]
   for rule in "$@"; do
     [[ " ${CHECKS[*]} " == *" $rule "* ]] || usage_error "there is no check '$rule': the checks are ${CHECKS[*]}"
   done
-  require "${TO_BUILD[@]}"
+  require perl "${TO_BUILD[@]}"
   [[ ${CI:-} != true ]] || require shellcheck
   cd "$ROOT" || exit
   for rule in "$@"; do

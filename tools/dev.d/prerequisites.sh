@@ -14,8 +14,13 @@ find_java() {
   return 1
 }
 
-# Small systems have a perl without the modules that the build of OpenSSL needs.
-has_perl() { perl -MIPC::Cmd -MFindBin -MTime::Piece -e 1 2>/dev/null; }
+# Small systems have a perl without the modules of the language.
+has_perl() { perl -Mopen=:utf8 -MJSON::PP -e 1 2>/dev/null; }
+
+# The headers of OpenSSL: the build of librdkafka finds them by pkg-config, Homebrew's too.
+has_openssl() {
+  command -v pkg-config >/dev/null && { pkg-config --exists openssl || brew --prefix --installed openssl@3 >/dev/null 2>&1; }
+}
 
 # The package of a program, for apt-get, dnf or Homebrew.
 package_of() { # what manager
@@ -32,6 +37,9 @@ package_of() { # what manager
     javac-brew) echo openjdk ;;
     mvn-*) echo maven ;;
     xz-apt) echo xz-utils ;;
+    openssl-apt) echo libssl-dev pkg-config ;;
+    openssl-dnf) echo openssl-devel pkgconf-pkg-config ;;
+    openssl-brew) echo openssl@3 pkgconf ;;
     psql-apt) echo postgresql-client ;;
     psql-dnf) echo postgresql ;;
     psql-brew) echo libpq ;;
@@ -53,7 +61,7 @@ newest_apt_jre() {
   echo default-jre-headless
 }
 
-# Installs the missing programs, or lists all of them. `java` means a JRE of version 17 or newer.
+# Installs the missing programs, or lists all of them. `java` means a JRE of version 17 or newer, `openssl` its headers.
 require() { # programs...
   local program missing=()
   for program in "$@"; do
@@ -61,6 +69,8 @@ require() { # programs...
       find_java || missing+=(java)
     elif [[ $program == perl ]]; then
       has_perl || missing+=(perl)
+    elif [[ $program == openssl ]]; then
+      has_openssl || missing+=(openssl)
     else
       command -v "$program" >/dev/null || missing+=("$program")
     fi
@@ -73,8 +83,8 @@ require() { # programs...
   fi
 }
 
-# librdkafka and its OpenSSL are C. The build of the first looks for a C++ compiler too, that of the second runs perl.
-TO_BUILD=(cargo make cc c++ perl)
+# librdkafka is C with OpenSSL. Its build looks for a C++ compiler too.
+TO_BUILD=(cargo make cc c++ openssl)
 TO_FETCH_SERVERS=(java mvn tar xz)
 
 # For tests that move the clock of a server. They say that they did not run if it is missing, so a failure to install it ends nothing.
@@ -139,6 +149,7 @@ name_missing() { # programs...
     case $program in
       java) say "  java, 17 or newer" ;;
       perl) say "  perl, with the modules of its distribution" ;;
+      openssl) say "  the headers of OpenSSL 3, and pkg-config" ;;
       cargo) say "  cargo: see https://rustup.rs; rust-toolchain.toml selects the version" ;;
       *) say "  $program" ;;
     esac

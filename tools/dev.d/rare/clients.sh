@@ -37,7 +37,7 @@ require_client_tools() { # clients...
       typescript) require node npm && require_node ;;
       go) require go ;;
       java) require java javac mvn ;;
-      rust) require java mvn ;;
+      rust) require java mvn perl ;;
       page) require node npm chromium && require_node ;;
       proxies) require python3 nginx && require_venv ;;
       stripe) require python3 node npm go && require_venv && require_node ;;
