@@ -1,9 +1,11 @@
 //! The responses to faults: each operation that documents one gives it.
 //!
-//! Second instances meet the faults that a setting or a lost connection brings about. The first ones serve on.
+//! Second instances meet the faults that a setting or a lost connection brings about. The first ones serve on. A second instance is
+//! stopped, not killed: so the next one has its partitions at once.
 
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use e2e::{Part, Stack};
+use futures_util::future::join_all;
 use harness::{Api, Request, fence};
 use testkit::{Proxy, eventually};
 use uuid::Uuid;
@@ -41,10 +43,11 @@ async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: 
     let settings = [("IDEM_DATABASE__URL", url.as_str()), ("IDEM_HTTP__BODY_DEADLINE_SECONDS", "1")];
     stack.launch_ready(&second, &settings).await;
     let (api, to) = (second_instance(stack, recorder), stack.endpoints(&[&second]).remove(0));
-    for request in recorder.requests_documenting(part, "request-timeout") {
-        let response = half_request::send(api.client(), &to, &request).await;
+    let requests = recorder.requests_documenting(part, "request-timeout");
+    let sent = requests.iter().map(|request| half_request::send(api.client(), &to, request));
+    for (request, response) in requests.iter().zip(join_all(sent).await) {
         assert_eq!(response.code(), "request-timeout", "{}: {}", request.name(), response.json());
-        recorder.keep(&request, &response);
+        recorder.keep(request, &response);
     }
 
     let mut owner = stack.database(part).owner().await;
@@ -85,7 +88,8 @@ async fn without_database(stack: &mut Stack, recorder: &mut Recorder<'_>, part: 
     for request in recorder.requests_documenting(part, "service-unavailable") {
         recorder.gets_by(&api, 503, "service-unavailable", &request).await;
     }
-    stack.kill(&second).await;
+    proxy.mend();
+    stack.stop(&second).await;
 }
 
 /// An instance that accepts one request per second.
@@ -100,7 +104,7 @@ async fn strict(stack: &mut Stack, recorder: &mut Recorder<'_>, part: Part) {
         });
         recorder.keep(&request, &refused.await);
     }
-    stack.kill(&second).await;
+    stack.stop(&second).await;
 }
 
 /// Every table is missing: a defect that no client can mend.
