@@ -14,7 +14,7 @@ find_java() {
   return 1
 }
 
-# Small systems have a perl without the modules of the language.
+# Small systems have a perl without its standard modules, which scripts use.
 has_perl() { perl -Mopen=:utf8 -MJSON::PP -e 1 2>/dev/null; }
 
 # The headers of OpenSSL: the build of librdkafka finds them by pkg-config, Homebrew's too.
