@@ -149,12 +149,14 @@ impl Program {
         client.send(&endpoint, &request).await.is_ok_and(|response| response.status == 200)
     }
 
-    /// `host:port`, once the log names it.
-    pub async fn address(&self) -> Result<String> {
-        until(format!("{} listens", self.instance), LIMIT, "its log", async || {
-            Ok(self.logged_address().ok_or_else(|| self.tail()))
-        })
-        .await
+    /// `host:port`, once the log names it. An error at once if the program has ended without it.
+    pub async fn address(&mut self) -> Result<String> {
+        let address = until(format!("{} listens", self.instance), LIMIT, "its log", async || {
+            let ended = self.has_ended()?.is_some();
+            let address = self.logged_address();
+            Ok(if ended || address.is_some() { Ok(address) } else { Err(self.tail()) })
+        });
+        address.await?.ok_or_else(|| self.error("ended before it listened"))
     }
 
     /// It is kept, because the end of a long log does not name it.

@@ -35,6 +35,8 @@ async fn a_wrong_configuration_is_reported_whole_and_exits_with_2() {
     let wrong = [("IDEM_HTTP__PORT", "eighty"), ("IDEM_DATABASE__URL", ""), ("IDEM_HTP__PORT", "1")];
     for service in Part::SERVICES.map(Part::name) {
         stack.launch(service, &wrong);
+        let error = stack.program(service).address().await.unwrap_err().to_string();
+        assert!(error.contains("ended before it listened"), "{error}");
         assert_eq!(stack.program(service).ended().await.unwrap().code(), Some(2), "{service}");
         let log = stack.program(service).log();
         for (variable, _) in wrong {
