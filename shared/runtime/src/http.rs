@@ -164,7 +164,9 @@ async fn once_usable(
     let health = request.app_data::<web::Data<Health>>();
     let is_open = health.is_some_and(|health| health.is_open());
     let is_allowed = request.method().is_safe() || health.is_some_and(|health| health.is_adopted());
-    if (is_open && is_allowed) || !request.path().starts_with("/v1/") {
+    // Decoded, as the routes match it: `request.path()` is as the client spelled it.
+    let path = request.match_info().as_str();
+    if (is_open && is_allowed) || !path.starts_with("/v1/") {
         return next.call(request).await.map(ServiceResponse::map_into_boxed_body);
     }
     let detail = if is_open { NOT_ADOPTED } else { STARTING };

@@ -33,7 +33,7 @@ pub fn unmatched(document: &OpenApi) -> Route {
 }
 
 fn problem(routes: &[(ResourceDef, String)], request: &HttpRequest) -> Problem {
-    match routes.iter().find(|(path, _)| path.is_match(request.path())) {
+    match routes.iter().find(|(path, _)| path.is_match(request.match_info().as_str())) {
         Some((_, methods)) => {
             let detail = format!("{} is not allowed at this path; allowed: {methods}.", request.method());
             Problem::new(&problem_types::METHOD_NOT_ALLOWED, detail).allowing(methods.clone())

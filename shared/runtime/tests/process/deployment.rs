@@ -56,8 +56,10 @@ async fn a_database_of_another_deployment_is_only_read_until_a_person_adopts_it(
 
     assert_eq!(running.get("/v1/greeting").await.unwrap().0, 200);
     let address = running.address("address").await;
-    let (status, problem) = ask(address, "POST", "/v1/greeting").await.unwrap();
-    assert!(status == 503 && problem.contains("An operator can adopt it"), "{status} {problem}");
+    for spelling in ["/v1/greeting", "/%761/greeting"] {
+        let (status, problem) = ask(address, "POST", spelling).await.unwrap();
+        assert!(status == 503 && problem.contains("An operator can adopt it"), "{status} {problem}");
+    }
     let (_, metrics) = ask(running.address("admin").await, "GET", "/metrics").await.unwrap();
     assert!(metrics.contains("idem_dependency_up{dependency=\"deployment\"} 0"), "{metrics}");
     assert!(faults(&mut doctor(&surroundings)).await.is_superset(&subjects(["deployment"])));
