@@ -24,7 +24,15 @@ pub enum LookupResult {
     Unanswered(AttemptOutcome),
 }
 
+/// How the text of an unanswered lookup begins.
+const UNANSWERED: &str = "not looked up";
+
 impl LookupResult {
+    /// Returns whether a stored text is that of a lookup without an answer.
+    pub fn is_unanswered(text: &str) -> bool {
+        text.starts_with(UNANSWERED)
+    }
+
     /// Returns the processor's id of the object that was found.
     pub fn object(&self) -> Option<&str> {
         match self {
@@ -70,7 +78,7 @@ impl fmt::Display for LookupResult {
         match self {
             Self::Found { object, outcome } => write!(f, "found {object}: {outcome}"),
             Self::NotFound => f.write_str("not found"),
-            Self::Unanswered(outcome) => write!(f, "not looked up: {outcome}"),
+            Self::Unanswered(outcome) => write!(f, "{UNANSWERED}: {outcome}"),
         }
     }
 }

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::commands::{LONG, SHORT, client, key, part};
 use crate::ledger::confirmed;
+use crate::processor::Fate;
 use crate::stage::{AMOUNT, LATER, Order, PAST, Stage, VISA, brisk, requested};
 
 /// What a backup leaves in the table of the cursor, from before the relay has noticed the restore.
@@ -100,8 +101,9 @@ async fn a_payment_that_is_cancelled_after_a_restore_and_not_found_is_never_char
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clients_refund_that_a_restore_has_lost_is_made_once_if_the_client_repeats_it() {
-    // The processor repeats its first response under the key. If the key may be deleted, the refund is looked up first.
-    for (is_old, requests) in [(false, 2), (true, 1)] {
+    // The processor repeats its first response under the key. If the key may be deleted, the refund is looked up first, until the
+    // processor answers.
+    for (is_old, unanswered, requests) in [(false, 0, 2), (true, 0, 1), (true, 2, 1)] {
         let mut stage = Stage::new().await;
         let (mut order, lost) = (Order::new(), key());
         if is_old {
@@ -115,6 +117,7 @@ async fn a_clients_refund_that_a_restore_has_lost_is_made_once_if_the_client_rep
         stage.restore().await;
         stage.consumes(order, LATER, false).await;
         stage.confirm(&confirmed(order)).await.unwrap();
+        stage.processor.order(vec![Fate::Refused(503, json!({})); unanswered]);
         assert_eq!(stage.gives_back(order, &lost, 10).await, first);
         assert_eq!((stage.processor.refunds(), stage.requested_refunds()), (vec![10], requests));
         // A refund that the processor does not know is requested.

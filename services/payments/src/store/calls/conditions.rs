@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use database::{Result, Tx};
 
 use super::row::CallRow;
-use crate::domain::{CallConditions, CallKind, LookupLimits, time_delta};
+use crate::domain::{CallConditions, CallKind, LookupLimits, LookupResult, time_delta};
 use crate::store::payments::PaymentRow;
 
 impl CallRow {
@@ -40,8 +40,8 @@ pub(super) async fn conditions(
     let requested_at = payment.requested_at()?;
     if is_old(call.created_at) {
         conditions.key_expired = outbox::is_restored_since(tx, call.created_at).await?;
-    } else if call.attempt == 0 && is_old(requested_at) {
-        // A client may have repeated a refund that the database has lost. One lookup before the first request finds it.
+    } else if is_old(requested_at) && call.last_outcome.as_deref().is_none_or(LookupResult::is_unanswered) {
+        // A client may have repeated a refund that the database has lost. An answered lookup before the first request finds it.
         conditions.look_up_requested |= outbox::is_restored_since(tx, requested_at).await?;
     }
     Ok(conditions)
