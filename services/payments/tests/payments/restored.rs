@@ -129,18 +129,18 @@ async fn a_clients_refund_that_a_restore_has_lost_is_made_once_if_the_client_rep
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refund_from_before_a_restore_that_is_older_than_its_key_is_looked_up_and_not_requested() {
-    for is_found in [true, false] {
+    // Of the last one, no lookup is answered for three days.
+    for (is_found, age, unanswered) in [(true, "23 h", 0), (false, "23 h", 0), (false, "3 days", 1)] {
         let stage = Stage::new().await;
         let order = Order::new();
         stage.consumes(order, LATER, false).await;
         stage.confirm(&confirmed(order)).await.unwrap();
         let client = client(&stage, SHORT).await;
         assert_eq!(client.refund(&order.payment.to_string(), &key(), &part(10)).await.status, 202);
-        stage
-            .meddle(
-                "UPDATE processor_call SET created_at = created_at - interval '23 h' WHERE kind = 'refund'",
-            )
-            .await;
+        let older = format!(
+            "UPDATE processor_call SET created_at = created_at - interval '{age}' WHERE kind = 'refund'"
+        );
+        stage.meddle(&older).await;
         stage.meddle(FROM_ANOTHER_SERVER).await;
         if is_found {
             stage.processor.insert(json!({
@@ -149,6 +149,7 @@ async fn a_refund_from_before_a_restore_that_is_older_than_its_key_is_looked_up_
                 "metadata": { "deployment": "test", "reference": stage.text("SELECT id::text FROM refund").await },
             }));
         }
+        stage.processor.order(vec![Fate::Refused(503, json!({})); unanswered]);
         let worker = stage.worker(brisk());
         stage.is_at_rest().await;
         worker.stop().await;
@@ -156,5 +157,7 @@ async fn a_refund_from_before_a_restore_that_is_older_than_its_key_is_looked_up_
         assert_eq!(stage.refunds(order).await, [state]);
         assert_eq!(stage.reviews().await, reviews.into_iter().map(str::to_owned).collect::<Vec<_>>());
         assert_eq!(stage.requested_refunds(), 0);
+        let looked_up = "SELECT count(*) FROM processor_call WHERE kind = 'refund' AND attempt = 1";
+        assert_eq!(stage.database.count(looked_up).await, i64::from(is_found || unanswered == 1));
     }
 }

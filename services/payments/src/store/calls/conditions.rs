@@ -18,7 +18,7 @@ impl CallRow {
             mode: self.mode,
             look_up_requested: self.look_up_requested,
             is_last_look_up: self.look_ups.saturating_add(1) >= limits.look_ups,
-            is_overdue: is_older(self.sent_since.max(self.found_at), limits.review_after),
+            is_overdue: is_older(Some(self.sent_since()).max(self.found_at), limits.review_after),
         }
     }
 }
