@@ -56,7 +56,7 @@ where
     };
     let outcome = match database.detach(Box::pin(unit.in_current_span())).await.flatten() {
         Ok(Started::Known(outcome)) => Ok(outcome),
-        Ok(Started::Waiting(waiter)) => waiter.outcome(database, wait).await,
+        Ok(Started::Waiting(waiter)) => Ok(waiter.outcome(database, wait).await),
         // Each attempt read a state that another process changed before the attempt could act on it.
         Ok(Started::RecordMoved) => Ok(Outcome::InProgress),
         Err(error) => Err(error),

@@ -48,24 +48,27 @@ impl Waiter {
         Self { operation, wake_up }
     }
 
-    /// Returns the operation's outcome. At the wait limit it stores the response 202 and returns that.
-    pub(super) async fn outcome(mut self, database: &Database, wait: WaitPolicy) -> Result<Outcome> {
+    /// Returns the operation's outcome. At the wait limit it stores the response 202 and returns that. Without the database the
+    /// operation is in progress, because it is committed.
+    pub(super) async fn outcome(mut self, database: &Database, wait: WaitPolicy) -> Outcome {
         let end = Instant::now() + wait.limit;
         let mut interval = FIRST_INTERVAL;
         while Instant::now() < end {
             let next_read = end.min(Instant::now() + interval);
             // Both results lead to a read: a wake-up, and the end of the interval. The sender outlives this receiver.
             let _ = tokio::time::timeout_at(next_read, self.wake_up.changed()).await;
-            if let Some(outcome) = read_outcome(database, self.operation).await? {
-                return Ok(outcome);
+            if let Some(outcome) = read_outcome(database, self.operation).await {
+                return outcome;
             }
             interval = LONGEST_INTERVAL.min(interval * 2);
         }
-        if let Some(response) = accept(database, self.operation, wait).await? {
-            return Ok(Outcome::Executed(response));
+        match accept(database, self.operation, wait).await {
+            Ok(Some(response)) => return Outcome::Executed(response),
+            // A conclusion or a retry stored a response first.
+            Ok(None) => {}
+            Err(error) => tracing::warn!(operation = %self.operation, %error, "202 could not be stored"),
         }
-        // A conclusion or a retry stored a response first.
-        Ok(read_outcome(database, self.operation).await?.unwrap_or(Outcome::InProgress))
+        read_outcome(database, self.operation).await.unwrap_or(Outcome::InProgress)
     }
 }
 
@@ -79,17 +82,13 @@ impl Drop for Waiter {
     }
 }
 
-/// Reads the outcome, if there is one. Without a connection it returns `None`, because the waiter reads again until its
-/// limit.
-async fn read_outcome(database: &Database, operation: OperationId) -> Result<Option<Outcome>> {
-    let mut connection = match database.connection().await {
-        Ok(connection) => connection,
-        Err(error) => {
-            tracing::debug!(%operation, %error, "the outcome could not be read; reading again");
-            return Ok(None);
-        }
-    };
-    find_outcome(&mut connection, operation).await
+/// Reads the outcome, if there is one. If it cannot be read it returns `None`, because the waiter reads again until its limit.
+async fn read_outcome(database: &Database, operation: OperationId) -> Option<Outcome> {
+    let read = async { find_outcome(&mut database.connection().await?, operation).await };
+    read.await.unwrap_or_else(|error| {
+        tracing::debug!(%operation, %error, "the outcome could not be read; reading again");
+        None
+    })
 }
 
 /// Stores the response 202 if the operation is still pending. Returns the response if it was stored.

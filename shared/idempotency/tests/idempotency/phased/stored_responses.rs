@@ -1,8 +1,12 @@
 //! The stored response: written once, by the handler or the worker, and the same for every retry.
 
+use std::time::Duration;
+
+use database::{Database, Settings};
 use diesel_async::SimpleAsyncConnection;
 use idempotency::{Conclusion, OperationState, Outcome};
-use testkit::{eventually, labelled};
+use testkit::{Proxy, eventually, labelled};
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::{
@@ -69,6 +73,21 @@ async fn past_the_limit_the_stored_response_is_202_and_stays_202() {
     let operation = operation(&database, id).await;
     assert_eq!((operation.state, operation.reply), (OperationState::Succeeded, Some(created())));
     assert_eq!(effects(&database).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_whose_outcome_cannot_be_read_is_in_progress() {
+    let (database, proxy) = (shop::open().await, Proxy::to_postgres().await);
+    let settings = Settings::new(database.service_url(Some(proxy.address())));
+    let distant = Database::new(&settings, Handle::current()).unwrap();
+    let (outcome, ()) = tokio::join!(send(&distant, Duration::from_secs(1), request(KEY, "a")), async {
+        under_way(&database).await;
+        proxy.cut().await;
+    });
+    assert_eq!(outcome, Outcome::InProgress, "it is committed: an error would say that it was not executed");
+    let id = under_way(&database).await;
+    assert!(conclude(&database, id, Conclusion::Succeeded(created())).await);
+    assert_replayed(&send(&database, NONE, request(KEY, "a")).await, &created());
 }
 
 #[tokio::test(flavor = "multi_thread")]
