@@ -60,14 +60,40 @@ impl Settings {
         let options: Vec<String> =
             self.session_options().iter().map(|(name, value)| format!("-c%20{name}%3D{value}")).collect();
         let options = options.join("%20");
-        // A connection to a demoted primary is refused, so that a URL with several hosts leads to the new one.
-        let session =
-            if url.contains("target_session_attrs") { "" } else { "&target_session_attrs=read-write" };
-        // tokio-postgres reads all of these in seconds. libpq reads tcp_user_timeout in milliseconds.
-        format!(
-            "{url}{join}options={options}&connect_timeout=2&tcp_user_timeout=5&keepalives_idle=5\
-             &keepalives_interval=2&keepalives_retries=3{session}"
-        )
-        .into()
+        let defaults = CONNECTION.iter().filter(|(name, _)| !url.contains(&format!("{name}=")));
+        let defaults: String = defaults.map(|(name, value)| format!("&{name}={value}")).collect();
+        format!("{url}{join}options={options}{defaults}").into()
+    }
+}
+
+/// The parameters of a connection whose URL has none of that name. tokio-postgres reads all times in seconds; libpq reads
+/// `tcp_user_timeout` in milliseconds.
+const CONNECTION: [(&str, &str); 6] = [
+    // A connection to a demoted primary is refused, so that a URL with several hosts leads to the new one.
+    ("target_session_attrs", "read-write"),
+    ("connect_timeout", "2"),
+    ("tcp_user_timeout", "5"),
+    ("keepalives_idle", "5"),
+    ("keepalives_interval", "2"),
+    ("keepalives_retries", "3"),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_parameters_of_a_url_win_over_the_defaults() {
+        let config = |url: &str| -> tokio_postgres::Config {
+            Settings::new(url).guarded_url().expose_secret().parse().unwrap()
+        };
+        let plain = config("postgres://orders@db/orders");
+        assert_eq!(plain.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        let far = config("postgres://orders@db/orders?connect_timeout=10&keepalives_idle=60");
+        assert_eq!(far.get_connect_timeout(), Some(&Duration::from_secs(10)));
+        assert_eq!(far.get_keepalives_idle(), Duration::from_mins(1));
+        assert_eq!(far.get_options(), plain.get_options());
     }
 }
