@@ -1,7 +1,7 @@
 //! `SERVICE adopt`: a person says that this database is the one of the deployment that the settings name.
 
 use clap::Args;
-use database::{Database, Result};
+use database::{Database, Result, Tx};
 use diesel::sql_query;
 use diesel::sql_types::Text;
 use diesel_async::RunQueryDsl;
@@ -9,7 +9,7 @@ use operators::{Change, CommandOutput, Outcome};
 use serde::Serialize;
 use serde_json::json;
 
-use super::Identity;
+use super::{CLAIM, Identity, READ};
 
 /// A new id, so that the members of a consumer group show whether the original is still in use.
 const ADOPT: &str = "\
@@ -33,11 +33,12 @@ struct Report {
 
 impl Adopt {
     pub(crate) async fn run(self, database: &Database, to: &str) -> Result<CommandOutput> {
-        let identity = Identity::claim(database, to).await?;
-        let adopted = identity.mismatch(to).is_some();
-        let (from, report) =
-            (identity.name.clone(), Report { from: identity.name, to: to.to_owned(), adopted });
-        let adopt = async |tx: &mut _| {
+        let adopt = async |tx: &mut Tx| {
+            let is_new = sql_query(CLAIM).bind::<Text, _>(to).execute(tx).await? == 1;
+            let identity: Identity = sql_query(READ).get_result(tx).await?;
+            let adopted = is_new || identity.mismatch(to).is_some();
+            let from = identity.name;
+            let report = Report { from: from.clone(), to: to.to_owned(), adopted };
             if !adopted {
                 let sentence = format!("the database belongs to {to} already: nothing was changed");
                 return Ok(Outcome::unchanged(report, sentence));

@@ -104,6 +104,10 @@ async fn a_database_of_another_deployment_is_only_read_until_a_person_adopts_it(
 #[tokio::test]
 async fn a_restored_dump_of_this_deployment_is_a_copy_until_a_person_adopts_it() {
     let surroundings = Surroundings::new().await;
+    let dry_run = ["adopt", "--by", "kim", "--reason", "to see", "--dry-run"];
+    let tried = command(&surroundings, &dry_run).output().await.unwrap();
+    assert!(tried.status.success(), "{}", stderr(&tried));
+    assert_eq!(surroundings.database.count("SELECT count(*) FROM deployment").await, 0);
     let copied =
         format!("INSERT INTO deployment (name, server) VALUES ('{}', '1/2')", surroundings.deployment());
     surroundings.database.owner().await.batch_execute(&copied).await.unwrap();
