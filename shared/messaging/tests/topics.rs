@@ -45,6 +45,17 @@ async fn a_topic_may_have_more_partitions_but_not_fewer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn behind_a_record_that_has_left_the_log_the_start_of_the_log_is_readable() {
+    let scratch = Scratch::new(1).await;
+    scratch.fill(3).await;
+    testkit::remove_records(&scratch.topic).await;
+    scratch.fill(1).await;
+    let next = async |offset| admin::next_readable(&scratch.brokers, &scratch.topic, 0, offset).await;
+    assert_eq!((next(0).await.unwrap(), next(3).await.unwrap()), (3, 3));
+    assert!(matches!(next(4).await, Err(Error::Refused { .. })), "not written yet");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_responds_is_healthy_and_an_absent_one_is_not() {
     health(&common::brokers(), Duration::from_secs(10)).await.unwrap();
     let error = health(&no_broker(), Duration::from_millis(300)).await.unwrap_err();

@@ -18,7 +18,7 @@ use crate::subscription::is_about_a_record;
 use crate::{Brokers, Error};
 
 /// Returns the offset of the first record from `offset` on that can be read, or the end of the partition. Equal to `offset` if
-/// that record can be read.
+/// that record can be read. If the record has left the log, this is the start of the log.
 ///
 /// A checksum covers many records, and a corrupt batch does not tell how many. Therefore each offset is tried: an offset is skipped only
 /// after the client has failed to read it.
@@ -38,7 +38,10 @@ pub async fn next_readable(
         let action = format!("read {topic}/{partition} from offset {offset}");
         let range = watermarks(&client, &brokers, &topic)?.remove(&partition);
         let (first, end) = range.ok_or_else(|| Error::refused(&action, &"there is no such partition"))?;
-        if !(first..end).contains(&offset) {
+        if offset < first {
+            return Ok(first);
+        }
+        if offset >= end {
             return Err(Error::refused(&action, &format!("the partition has the offsets {first} to {end}")));
         }
         for candidate in offset..end {
