@@ -61,8 +61,8 @@ impl Settings {
             self.session_options().iter().map(|(name, value)| format!("-c%20{name}%3D{value}")).collect();
         let options = options.join("%20");
         let defaults = CONNECTION.iter().filter(|(name, _)| !url.contains(&format!("{name}=")));
-        let defaults: String = defaults.map(|(name, value)| format!("&{name}={value}")).collect();
-        format!("{url}{join}options={options}{defaults}").into()
+        let defaults: Vec<String> = defaults.map(|(name, value)| format!("&{name}={value}")).collect();
+        format!("{url}{join}options={options}{}", defaults.concat()).into()
     }
 }
 

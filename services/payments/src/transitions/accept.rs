@@ -12,7 +12,7 @@ use crate::processor::CallPolicy;
 use crate::store::calls::{self, NewCall};
 use crate::store::payments::{self, NewPayment};
 
-/// Accepts a charge. Returns `false` if the payment, or another payment of its order, exists.
+/// Accepts a charge. Returns `false` if the payment exists.
 pub(crate) async fn accept_charge(
     tx: &mut Tx,
     policy: &CallPolicy,

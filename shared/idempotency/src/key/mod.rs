@@ -8,12 +8,10 @@ mod tests;
 
 use std::fmt;
 
-use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 /// The keys that a service accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum KeyPolicy {
     /// A UUID of any version, neither nil nor max, as 8-4-4-4-12 hexadecimal digits. The key is stored in lower case, because libraries differ
     /// in the case that they print.

@@ -55,33 +55,18 @@ impl JobLease<'_> {
         Ok(renewed == 1)
     }
 
-    /// Records a pass that did everything. The next one is due after the pause.
-    pub(super) async fn succeed(&self, pause: Duration) -> Result<()> {
+    /// Returns the lease. `next`: the pause until the next pass, and the error of this one if it failed; `None` after a pass that was
+    /// stopped: the job stays due.
+    pub(super) async fn end(&self, next: Option<(Duration, Option<&str>)>) -> Result<()> {
+        let is_done = matches!(next, Some((_, None)));
         let columns = (
             job_lease::lease_until.eq(clock_timestamp()),
-            job_lease::due_at.eq(from_now(time_delta(pause))),
-            job_lease::last_succeeded_at.eq(clock_timestamp().nullable()),
-            job_lease::last_error.eq(None::<String>),
+            next.map(|(pause, error)| {
+                (job_lease::due_at.eq(from_now(time_delta(pause))), job_lease::last_error.eq(error))
+            }),
+            is_done.then(|| job_lease::last_succeeded_at.eq(clock_timestamp().nullable())),
         );
         diesel::update(self.own()).set(columns).execute(&mut self.database.connection().await?).await?;
-        Ok(())
-    }
-
-    /// Records the error of a pass. The next one is due after the pause.
-    pub(super) async fn fail(&self, error: &str, pause: Duration) -> Result<()> {
-        let columns = (
-            job_lease::lease_until.eq(clock_timestamp()),
-            job_lease::due_at.eq(from_now(time_delta(pause))),
-            job_lease::last_error.eq(error),
-        );
-        diesel::update(self.own()).set(columns).execute(&mut self.database.connection().await?).await?;
-        Ok(())
-    }
-
-    /// Returns the lease of a pass that was stopped. The job stays due.
-    pub(super) async fn give_up(&self) -> Result<()> {
-        let lease = job_lease::lease_until.eq(clock_timestamp());
-        diesel::update(self.own()).set(lease).execute(&mut self.database.connection().await?).await?;
         Ok(())
     }
 

@@ -96,21 +96,16 @@ impl HousekeepingJob {
             return Ok(());
         }
         let result = self.run_pass(lease, stop).await;
+        if let Ok(Some(counts)) = &result {
+            tracing::info!(job = self.name, counts, "HousekeepingDone");
+        }
         match result {
-            Ok(summary) => {
-                if let Some(counts) = summary {
-                    tracing::info!(job = self.name, counts, "HousekeepingDone");
-                }
-                // A pass that was stopped has not done everything.
-                if stop.is_cancelled() {
-                    lease.give_up().await
-                } else {
-                    lease.succeed(self.times.pause).await
-                }
-            }
+            // A pass that was stopped has not done everything.
+            Ok(_) if stop.is_cancelled() => lease.end(None).await,
+            Ok(_) => lease.end(Some((self.times.pause, None))).await,
             Err(error) => {
                 tracing::warn!(job = self.name, error, "HousekeepingFailed");
-                lease.fail(&error, self.times.retry).await
+                lease.end(Some((self.times.retry, Some(&error)))).await
             }
         }
     }

@@ -168,7 +168,7 @@ async fn an_operation_is_shown_to_its_tenant_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiting_request_holds_no_connection() {
     let database = shop::open().await;
-    let narrow = shop::instance(&database, |settings| database::Settings { pool_size: 1, ..settings });
+    let narrow = shop::instance(&database, |settings| Settings { pool_size: 1, ..settings });
     let shop = Shop::default();
     let keys: Vec<String> = (0..30).map(|number| format!("00000000-0000-4000-8000-{number:012}")).collect();
     let sent = keys.iter().map(|key| shop.send(&narrow, LONG, request(key, "a")));
