@@ -37,7 +37,7 @@ pub struct EdgeSettings {
     pub cors_origins: CorsOrigins,
     /// Serves `/docs/`, the page of the OpenAPI document.
     pub docs: bool,
-    /// Rate limits by tenant, by client, and by address for refused tokens and signatures.
+    /// Rate limits by tenant and by client.
     pub limits: Limits,
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 /// After `shutdown.drain_seconds`, as the comment of that setting says.
-const STEPS_AFTER_DRAIN: u64 = 18;
+const STEPS_AFTER_DRAIN: u64 = 19;
 
 /// The longest time in seconds from a failing liveness to the restart.
 const RESTART: u64 = 30;
