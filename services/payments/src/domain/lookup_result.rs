@@ -72,7 +72,7 @@ impl LookupResult {
     }
 }
 
-/// The text that is stored as the latest outcome of the call, for operators.
+/// The text that is stored as the latest outcome of the call, for operators and for [`LookupResult::is_unanswered`].
 impl fmt::Display for LookupResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

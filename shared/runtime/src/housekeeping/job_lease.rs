@@ -55,18 +55,22 @@ impl JobLease<'_> {
         Ok(renewed == 1)
     }
 
-    /// Returns the lease. `next`: the pause until the next pass, and the error of this one if it failed; `None` after a pass that was
-    /// stopped: the job stays due.
-    pub(super) async fn end(&self, next: Option<(Duration, Option<&str>)>) -> Result<()> {
-        let is_done = matches!(next, Some((_, None)));
+    /// Records the result of a pass. The next one is due after the pause.
+    pub(super) async fn end(&self, result: std::result::Result<(), &str>, pause: Duration) -> Result<()> {
         let columns = (
             job_lease::lease_until.eq(clock_timestamp()),
-            next.map(|(pause, error)| {
-                (job_lease::due_at.eq(from_now(time_delta(pause))), job_lease::last_error.eq(error))
-            }),
-            is_done.then(|| job_lease::last_succeeded_at.eq(clock_timestamp().nullable())),
+            job_lease::due_at.eq(from_now(time_delta(pause))),
+            result.is_ok().then(|| job_lease::last_succeeded_at.eq(clock_timestamp().nullable())),
+            job_lease::last_error.eq(result.err()),
         );
         diesel::update(self.own()).set(columns).execute(&mut self.database.connection().await?).await?;
+        Ok(())
+    }
+
+    /// Returns the lease of a pass that was stopped. The job stays due.
+    pub(super) async fn give_up(&self) -> Result<()> {
+        let lease = job_lease::lease_until.eq(clock_timestamp());
+        diesel::update(self.own()).set(lease).execute(&mut self.database.connection().await?).await?;
         Ok(())
     }
 

@@ -101,11 +101,11 @@ impl HousekeepingJob {
         }
         match result {
             // A pass that was stopped has not done everything.
-            Ok(_) if stop.is_cancelled() => lease.end(None).await,
-            Ok(_) => lease.end(Some((self.times.pause, None))).await,
+            Ok(_) if stop.is_cancelled() => lease.give_up().await,
+            Ok(_) => lease.end(Ok(()), self.times.pause).await,
             Err(error) => {
                 tracing::warn!(job = self.name, error, "HousekeepingFailed");
-                lease.end(Some((self.times.retry, Some(&error)))).await
+                lease.end(Err(&error), self.times.retry).await
             }
         }
     }

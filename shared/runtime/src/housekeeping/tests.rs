@@ -51,7 +51,7 @@ async fn one_instance_at_a_time_takes_a_job_that_is_due() {
     assert!(!second.take(LONG).await.unwrap(), "the other instance holds it");
     assert!(first.renew(LONG).await.unwrap());
 
-    first.end(Some((LONG, None))).await.unwrap();
+    first.end(Ok(()), LONG).await.unwrap();
     assert!(!second.take(LONG).await.unwrap(), "it is not due");
     change(&database, "UPDATE job_lease SET due_at = clock_timestamp()").await;
     assert!(second.take(LONG).await.unwrap());
@@ -60,9 +60,9 @@ async fn one_instance_at_a_time_takes_a_job_that_is_due() {
     change(&database, "UPDATE job_lease SET lease_until = clock_timestamp()").await;
     assert!(first.take(LONG).await.unwrap());
     assert!(!second.renew(LONG).await.unwrap(), "it has been replaced");
-    second.end(Some((LONG, None))).await.unwrap();
+    second.end(Ok(()), LONG).await.unwrap();
     assert!(!second.take(LONG).await.unwrap(), "the end of a replaced holder changes nothing");
-    first.end(None).await.unwrap();
+    first.give_up().await.unwrap();
     assert!(second.take(LONG).await.unwrap(), "a pass that was given up stays due");
 }
 

@@ -90,7 +90,9 @@ async fn a_database_of_another_deployment_is_only_read_until_a_person_adopts_it(
         (greeted(&surroundings).await.len() == 1).then_some(())
     })
     .await;
-    assert_eq!(ask(address, "POST", "/v1/greeting").await.unwrap().0, 405);
+    for spelling in ["/v1/greeting", "/%761/greeting"] {
+        assert_eq!(ask(address, "POST", spelling).await.unwrap().0, 405);
+    }
     eventually("no fault", async || faults(&mut doctor(&surroundings)).await.is_empty().then_some(())).await;
     let facts = "SELECT count(*) FROM audit_fact WHERE action = 'deployment.adopt' AND actor = '@operator:kim' \
                     AND details @> '{\"from\": \"production\", \"reason\": \"the restore drill\"}'";
